@@ -1,0 +1,1 @@
+//! A memory allocator that lends idle heaps to a scavenger thread.

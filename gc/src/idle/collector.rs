@@ -1,0 +1,51 @@
+//! The one face that the idle layer knows of a collector: any runtime's collector can sleep this way.
+
+use std::time::Duration;
+
+use crate::step::{Budget, Progress};
+
+/// How deep the mutator's stack is at the wait: marking in a deep stack keeps its garbage alive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StackDepth {
+    /// The wait is near the bottom of the stack (an event loop's own wait).
+    #[default]
+    Shallow,
+    /// The wait is this many frames deep.
+    Frames(usize),
+}
+
+/// What is known at a wait, for the decision whether a cycle is worth starting.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IdleHint {
+    /// How long the wait will last, from its timeout and from the history of its wait site.
+    pub expected_wait: Option<Duration>,
+    /// Bytes allocated since the last cycle ended; 0 where only the collector knows.
+    pub allocated_bytes_since_cycle: usize,
+    /// Bytes found live by the last cycle; 0 where only the collector knows.
+    pub live_bytes: usize,
+    /// How deep the mutator's stack is.
+    pub depth: StackDepth,
+}
+
+/// A collector that can work in bounded steps and lend its heap while its thread sleeps.
+pub trait Collector {
+    /// Whether a cycle is under way. A hint: another thread may take the work.
+    fn has_work(&self) -> bool;
+
+    /// Whether a cycle is worth starting now.
+    fn wants_cycle(&self, hint: &IdleHint) -> bool;
+
+    /// Starts a cycle; does nothing where one is under way.
+    fn start_cycle(&mut self);
+
+    /// Performs one bounded step. May be a no-op.
+    fn step(&mut self, budget: Budget) -> Progress;
+
+    /// Whether somebody waits for the interpreter lock that this thread holds.
+    fn contended(&self) -> bool {
+        false
+    }
+
+    /// Lends the heap, (releases the lock,) runs `block`, (takes the lock,) takes the heap back.
+    fn while_lent<T>(&mut self, block: impl FnOnce() -> T) -> T;
+}

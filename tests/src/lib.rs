@@ -1,0 +1,1 @@
+//! Tests that cross the crates of the Sleepy workspace; see `tests/`.
