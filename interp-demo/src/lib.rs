@@ -1,0 +1,4 @@
+//! `sleepy-lua`: a Lua 5.4 interpreter on `sleepy-gc` and `sleepy-alloc`, which collects garbage while it waits.
+
+pub mod opcode;
+pub mod proto;

@@ -1,0 +1,106 @@
+//! What the compiler makes of a function: plain data, shared by all closures of the function.
+
+use std::rc::Rc;
+
+use crate::opcode::Instruction;
+
+/// A constant of a function.
+#[derive(Clone, Debug)]
+pub enum Constant {
+    /// `nil` (only as the operand of a comparison or a store).
+    Nil,
+    /// `true` or `false`, likewise.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A float; never a NaN or a negative zero.
+    Float(f64),
+    /// A string of any bytes.
+    Str(Rc<[u8]>),
+}
+
+/// What a local variable was declared as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum VarKind {
+    /// An ordinary variable.
+    #[default]
+    Regular,
+    /// `<const>` with a value that is known only at run time.
+    Const,
+    /// `<close>`.
+    ToClose,
+    /// `<const>` with a value known to the compiler: it has no register.
+    CompileTime,
+}
+
+/// Where a closure finds one of its upvalues when it is made.
+#[derive(Clone, Debug)]
+pub struct UpvalueDesc {
+    /// The variable's name; none when debug information was stripped.
+    pub name: Option<Rc<[u8]>>,
+    /// Whether it is register `index` of the enclosing function; if not, it is upvalue `index` of that function.
+    pub in_stack: bool,
+    /// The register or upvalue.
+    pub index: u8,
+    /// The kind of the variable.
+    pub kind: VarKind,
+}
+
+/// The life of a local variable, for debug information.
+#[derive(Clone, Debug)]
+pub struct LocVar {
+    /// Its name; those the compiler makes up are in parentheses, as `(for state)`.
+    pub name: Rc<[u8]>,
+    /// The first instruction at which it is alive.
+    pub start_pc: u32,
+    /// The first instruction at which it is dead.
+    pub end_pc: u32,
+}
+
+/// A compiled function.
+#[derive(Clone, Debug, Default)]
+pub struct Proto {
+    /// The instructions; the last is always a return.
+    pub code: Vec<Instruction>,
+    /// The constants.
+    pub constants: Vec<Constant>,
+    /// The functions defined inside this one.
+    pub protos: Vec<Rc<Proto>>,
+    /// The upvalues.
+    pub upvalues: Vec<UpvalueDesc>,
+    /// The line of each instruction; empty when debug information was stripped.
+    pub lines: Vec<u32>,
+    /// The local variables, in the order of their declaration.
+    pub loc_vars: Vec<LocVar>,
+    /// The chunk's name: `@file`, `=name`, or the source text itself.
+    pub source: Rc<[u8]>,
+    /// The line where the definition starts; 0 for a main function.
+    pub line_defined: u32,
+    /// The line where the definition ends; 0 for a main function.
+    pub last_line_defined: u32,
+    /// The number of fixed parameters.
+    pub num_params: u8,
+    /// Whether the function takes more arguments than that.
+    pub is_vararg: bool,
+    /// The number of registers it needs.
+    pub max_stack: u8,
+}
+
+impl Proto {
+    /// The line of instruction `pc`, if it is known.
+    #[must_use]
+    pub fn line(&self, pc: usize) -> Option<u32> {
+        self.lines.get(pc).copied()
+    }
+
+    /// The name of the local variable number `number` (from 1) that is alive at `pc`: the one in register `number - 1`.
+    #[must_use]
+    pub fn local_name(&self, number: usize, pc: usize) -> Option<&Rc<[u8]>> {
+        self.loc_vars
+            .iter()
+            .take_while(|var| var.start_pc as usize <= pc)
+            .filter(|var| pc < var.end_pc as usize)
+            .nth(number.checked_sub(1)?)
+            .map(|var| &var.name)
+    }
+}
