@@ -1,0 +1,370 @@
+//! The arena: a heap, a root, and the only door to both.
+
+use std::marker::PhantomData;
+
+use crate::collect::Collect;
+use crate::heap::{Context, Goal, RootTrace};
+use crate::idle::{Collector, IdleHint};
+use crate::metrics::Metrics;
+use crate::mutation::{Finalization, Mutation};
+use crate::step::{Budget, CollectionPhase, Progress};
+
+/// A family of root types, one for each lifetime `'gc`.
+pub trait Rootable<'a> {
+    /// The root's type in a callback of lifetime `'a`.
+    type Root: ?Sized + 'a;
+}
+
+/// The root type of the family `R` in a callback of lifetime `'a`.
+pub type Root<'a, R> = <R as Rootable<'a>>::Root;
+
+#[doc(hidden)]
+pub struct __DynRootable<T: ?Sized>(PhantomData<T>);
+
+impl<'a, T: ?Sized + Rootable<'a>> Rootable<'a> for __DynRootable<T> {
+    type Root = <T as Rootable<'a>>::Root;
+}
+
+/// Names a family of root types: `Rootable![Root<'_>]` or `Rootable!['gc => Root<'gc>]`.
+#[macro_export]
+macro_rules! Rootable {
+    ($gc:lifetime => $root:ty) => {
+        $crate::__DynRootable::<dyn for<$gc> $crate::Rootable<$gc, Root = $root>>
+    };
+    ($root:ty) => {
+        $crate::Rootable!['__gc => $crate::__unelide_lifetimes!('__gc; $root)]
+    };
+}
+
+/// A garbage-collected heap and its root.
+pub struct Arena<R: for<'a> Rootable<'a>> {
+    context: Box<Context>,
+    root: Root<'static, R>,
+}
+
+impl<R> Arena<R>
+where
+    R: for<'a> Rootable<'a>,
+    for<'a> Root<'a, R>: Sized,
+{
+    /// Makes an arena whose root is what `f` returns.
+    pub fn new<F>(f: F) -> Self
+    where
+        F: for<'gc> FnOnce(&'gc Mutation<'gc>) -> Root<'gc, R>,
+    {
+        let context = Context::new_boxed(false);
+        // SAFETY: `f` is generic over `'gc`; the context lives in a box that the arena keeps as long as the root.
+        let root = unsafe { f(Mutation::from_context(&*std::ptr::from_ref(&*context))) };
+        Self { root, context }
+    }
+
+    /// As [`Arena::new`] for an arena that may move between threads: it refuses types that may not.
+    #[doc(hidden)]
+    pub fn __new_send<F>(f: F) -> Self
+    where
+        F: for<'gc> FnOnce(&'gc Mutation<'gc>) -> Root<'gc, R>,
+    {
+        let context = Context::new_boxed(true);
+        // SAFETY: as in `new`.
+        let root = unsafe { f(Mutation::from_context(&*std::ptr::from_ref(&*context))) };
+        Self { root, context }
+    }
+
+    /// Makes an arena whose root is what `f` returns, unless it fails.
+    ///
+    /// # Errors
+    ///
+    /// What `f` reports.
+    pub fn try_new<F, E>(f: F) -> Result<Self, E>
+    where
+        F: for<'gc> FnOnce(&'gc Mutation<'gc>) -> Result<Root<'gc, R>, E>,
+    {
+        let context = Context::new_boxed(false);
+        // SAFETY: as in `new`.
+        let root = unsafe { f(Mutation::from_context(&*std::ptr::from_ref(&*context)))? };
+        Ok(Self { root, context })
+    }
+
+    /// Turns the root into another, of any family.
+    pub fn map_root<R2>(
+        self,
+        f: impl for<'gc> FnOnce(&'gc Mutation<'gc>, Root<'gc, R>) -> Root<'gc, R2>,
+    ) -> Arena<R2>
+    where
+        R2: for<'a> Rootable<'a>,
+        for<'a> Root<'a, R2>: Sized,
+    {
+        let Self { root, context } = self;
+        context.enter();
+        context.root_barrier();
+        // SAFETY: as in `new`.
+        let root = unsafe {
+            f(
+                Mutation::from_context(&*std::ptr::from_ref(&*context)),
+                root,
+            )
+        };
+        Arena { root, context }
+    }
+
+    /// Turns the root into another, unless `f` fails; then the arena is dropped.
+    ///
+    /// # Errors
+    ///
+    /// What `f` reports.
+    pub fn try_map_root<R2, E>(
+        self,
+        f: impl for<'gc> FnOnce(&'gc Mutation<'gc>, Root<'gc, R>) -> Result<Root<'gc, R2>, E>,
+    ) -> Result<Arena<R2>, E>
+    where
+        R2: for<'a> Rootable<'a>,
+        for<'a> Root<'a, R2>: Sized,
+    {
+        let Self { root, context } = self;
+        context.enter();
+        context.root_barrier();
+        // SAFETY: as in `new`.
+        let root = unsafe {
+            f(
+                Mutation::from_context(&*std::ptr::from_ref(&*context)),
+                root,
+            )?
+        };
+        Ok(Arena { root, context })
+    }
+
+    /// Runs `f` with the right to allocate and to change objects. No collection runs meanwhile.
+    #[inline]
+    pub fn mutate<F, T>(&self, f: F) -> T
+    where
+        F: for<'gc> FnOnce(&'gc Mutation<'gc>, &'gc Root<'gc, R>) -> T,
+    {
+        self.context.enter();
+        // SAFETY: `f` is generic over `'gc`, so nothing that it was given leaves it; the arena outlives the call, and
+        // collection needs `&mut Arena`.
+        unsafe {
+            f(
+                Mutation::from_context(&*std::ptr::from_ref(&*self.context)),
+                &*std::ptr::from_ref(&self.root),
+            )
+        }
+    }
+
+    /// As [`Arena::mutate`], with the root itself to change.
+    #[inline]
+    pub fn mutate_root<F, T>(&mut self, f: F) -> T
+    where
+        F: for<'gc> FnOnce(&'gc Mutation<'gc>, &'gc mut Root<'gc, R>) -> T,
+    {
+        self.context.enter();
+        self.context.root_barrier();
+        // SAFETY: as in `mutate`; the root is borrowed uniquely with the arena.
+        unsafe {
+            f(
+                Mutation::from_context(&*std::ptr::from_ref(&*self.context)),
+                &mut *std::ptr::from_mut(&mut self.root),
+            )
+        }
+    }
+
+    /// The arena's counters.
+    #[inline]
+    pub fn metrics(&self) -> &Metrics {
+        self.context.metrics()
+    }
+
+    /// Where the collector stands in its cycle.
+    #[inline]
+    pub fn collection_phase(&self) -> CollectionPhase {
+        self.context.public_phase()
+    }
+
+    /// Whether a cycle is under way.
+    #[inline]
+    pub fn has_work(&self) -> bool {
+        self.context.public_phase() != CollectionPhase::Sleeping
+    }
+
+    /// Whether a step is due.
+    #[inline]
+    pub fn debt_due(&self) -> bool {
+        self.context.debt_due()
+    }
+
+    /// The work, in bytes, that a step should do now; 0 while none is due.
+    #[inline]
+    pub fn allocation_debt(&self) -> usize {
+        self.context.allocation_debt()
+    }
+
+    /// Sets the number of bytes (objects, payload and external) beyond which `try_` operations fail.
+    pub fn set_heap_limit(&mut self, bytes: Option<usize>) {
+        self.context.set_heap_limit(bytes);
+    }
+
+    /// Lends the arena's free memory to the scavenger until the guard is dropped.
+    pub fn park(&mut self) -> ParkedArena<'_> {
+        ParkedArena {
+            context: &self.context,
+        }
+    }
+
+    #[inline]
+    fn root_erased(&self) -> *const () {
+        std::ptr::from_ref(&self.root).cast()
+    }
+}
+
+impl<R> Arena<R>
+where
+    R: for<'a> Rootable<'a>,
+    for<'a> Root<'a, R>: Sized + Collect<'a>,
+{
+    fn root_trace(&self) -> RootTrace {
+        /// # Safety
+        ///
+        /// `root` points at the root of an arena of the family `R`.
+        unsafe fn trace<R>(root: *const (), marker: &mut crate::heap::Marker)
+        where
+            R: for<'a> Rootable<'a>,
+            for<'a> Root<'a, R>: Sized + Collect<'a>,
+        {
+            // SAFETY: the caller's contract.
+            let root = unsafe { &*root.cast::<Root<'_, R>>() };
+            root.trace(marker);
+        }
+        RootTrace {
+            root: self.root_erased(),
+            trace: trace::<R>,
+        }
+    }
+
+    /// Pays the debt that allocation has run up: does nothing while none is due.
+    pub fn collect_debt(&mut self) {
+        self.context.run(self.root_trace(), Goal::Debt);
+    }
+
+    /// Pays debt, but never beyond the end of marking; the fully marked arena, where it was reached.
+    pub fn mark_debt(&mut self) -> Option<MarkedArena<'_, R>> {
+        self.context.run(self.root_trace(), Goal::MarkDebt);
+        self.marked()
+    }
+
+    /// Marks to the end, starting a cycle where none is under way; `None` where a sweep is under way.
+    pub fn finish_marking(&mut self) -> Option<MarkedArena<'_, R>> {
+        self.context.run(self.root_trace(), Goal::Marked);
+        self.marked()
+    }
+
+    /// Pays debt, but never beyond the end of the cycle.
+    pub fn cycle_debt(&mut self) {
+        self.context.run(self.root_trace(), Goal::CycleDebt);
+    }
+
+    /// Runs the cycle to its end, starting one where none is under way.
+    pub fn finish_cycle(&mut self) {
+        self.context.run(self.root_trace(), Goal::Cycle);
+    }
+
+    /// Works until the budget is used up or the cycle has ended; starts a cycle where a debt is due.
+    pub fn step(&mut self, budget: Budget) -> Progress {
+        self.context.run(self.root_trace(), Goal::Step(budget))
+    }
+
+    /// Starts a cycle; does nothing where one is under way.
+    pub fn start_cycle(&mut self) {
+        self.context.start_cycle(crate::metrics::Cause::Explicit);
+    }
+
+    fn marked(&mut self) -> Option<MarkedArena<'_, R>> {
+        (self.context.public_phase() == CollectionPhase::Marked)
+            .then_some(MarkedArena { arena: self })
+    }
+}
+
+impl<R> Collector for Arena<R>
+where
+    R: for<'a> Rootable<'a>,
+    for<'a> Root<'a, R>: Sized + Collect<'a>,
+{
+    fn has_work(&self) -> bool {
+        Arena::has_work(self)
+    }
+
+    fn wants_cycle(&self, hint: &IdleHint) -> bool {
+        self.context.wants_cycle(hint)
+    }
+
+    fn start_cycle(&mut self) {
+        self.context.start_cycle(crate::metrics::Cause::Idle);
+    }
+
+    fn step(&mut self, budget: Budget) -> Progress {
+        self.context.run(self.root_trace(), Goal::IdleStep(budget))
+    }
+
+    fn while_lent<T>(&mut self, block: impl FnOnce() -> T) -> T {
+        let parked = self.park();
+        let result = block();
+        drop(parked);
+        result
+    }
+}
+
+/// A fully marked arena, before anything is freed.
+pub struct MarkedArena<'a, R>
+where
+    R: for<'b> Rootable<'b>,
+{
+    arena: &'a mut Arena<R>,
+}
+
+impl<R> MarkedArena<'_, R>
+where
+    R: for<'b> Rootable<'b>,
+    for<'b> Root<'b, R>: Sized + Collect<'b>,
+{
+    /// Runs `f`, which may ask what is dead and resurrect it.
+    pub fn finalize<F, T>(self, f: F) -> T
+    where
+        F: for<'gc> FnOnce(&'gc Finalization<'gc>, &'gc Root<'gc, R>) -> T,
+    {
+        let arena: &Arena<R> = self.arena;
+        arena.context.enter();
+        // SAFETY: as in `Arena::mutate`; the arena is fully marked, since this guard borrows it uniquely.
+        unsafe {
+            f(
+                Finalization::from_context(&*std::ptr::from_ref(&*arena.context)),
+                &*std::ptr::from_ref(&arena.root),
+            )
+        }
+    }
+
+    /// Decides that what is unmarked is dead, and begins to sweep it.
+    pub fn start_sweeping(self) {
+        self.arena
+            .context
+            .run(self.arena.root_trace(), Goal::Sweeping);
+    }
+}
+
+/// An arena whose free memory is lent; dropping it takes the memory back.
+pub struct ParkedArena<'a> {
+    context: &'a Context,
+}
+
+impl Drop for ParkedArena<'_> {
+    fn drop(&mut self) {
+        self.context.enter();
+    }
+}
+
+/// Runs `f` in an arena without a root, which is dropped at once.
+pub fn rootless_mutate<F, T>(f: F) -> T
+where
+    F: for<'gc> FnOnce(&'gc Mutation<'gc>) -> T,
+{
+    let context = Context::new_boxed(false);
+    // SAFETY: `f` is generic over `'gc`; the context outlives the call.
+    unsafe { f(Mutation::from_context(&*std::ptr::from_ref(&*context))) }
+}
