@@ -1,0 +1,145 @@
+//! [`Collect`] for containers of other crates, each behind the feature of its name.
+//!
+//! The rules are kept as in `collect_impls`. Hashers must be `'static`, so that they hold no pointers into an arena.
+
+#[cfg(feature = "hashbrown")]
+mod hash_tables {
+    use hashbrown::{HashMap, HashSet, HashTable};
+
+    use crate::collect::{Collect, Trace};
+
+    // SAFETY: keys and values are traced.
+    unsafe impl<'gc, K, V, S> Collect<'gc> for HashMap<K, V, S>
+    where
+        K: Collect<'gc>,
+        V: Collect<'gc>,
+        S: Send + 'static,
+    {
+        const NEEDS_TRACE: bool = K::NEEDS_TRACE || V::NEEDS_TRACE;
+        const SEND: bool = K::SEND && V::SEND;
+
+        #[inline]
+        fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
+            for (key, value) in self {
+                cc.trace(key);
+                cc.trace(value);
+            }
+        }
+    }
+
+    // SAFETY: each element is traced.
+    unsafe impl<'gc, T, S> Collect<'gc> for HashSet<T, S>
+    where
+        T: Collect<'gc>,
+        S: Send + 'static,
+    {
+        const NEEDS_TRACE: bool = T::NEEDS_TRACE;
+        const SEND: bool = T::SEND;
+
+        #[inline]
+        fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
+            for value in self {
+                cc.trace(value);
+            }
+        }
+    }
+
+    // SAFETY: each element is traced.
+    unsafe impl<'gc, T: Collect<'gc>> Collect<'gc> for HashTable<T> {
+        const NEEDS_TRACE: bool = T::NEEDS_TRACE;
+        const SEND: bool = T::SEND;
+
+        #[inline]
+        fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
+            for value in self {
+                cc.trace(value);
+            }
+        }
+    }
+}
+
+#[cfg(feature = "indexmap")]
+mod index_maps {
+    use indexmap::{IndexMap, IndexSet};
+
+    use crate::collect::{Collect, Trace};
+
+    // SAFETY: keys and values are traced.
+    unsafe impl<'gc, K: Collect<'gc>, V: Collect<'gc>, S: Send + 'static> Collect<'gc>
+        for IndexMap<K, V, S>
+    {
+        const NEEDS_TRACE: bool = K::NEEDS_TRACE || V::NEEDS_TRACE;
+        const SEND: bool = K::SEND && V::SEND;
+
+        #[inline]
+        fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
+            for (key, value) in self {
+                cc.trace(key);
+                cc.trace(value);
+            }
+        }
+    }
+
+    // SAFETY: each element is traced.
+    unsafe impl<'gc, T: Collect<'gc>, S: Send + 'static> Collect<'gc> for IndexSet<T, S> {
+        const NEEDS_TRACE: bool = T::NEEDS_TRACE;
+        const SEND: bool = T::SEND;
+
+        #[inline]
+        fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
+            for value in self {
+                cc.trace(value);
+            }
+        }
+    }
+}
+
+#[cfg(feature = "slotmap")]
+mod slot_maps {
+    use slotmap::{DefaultKey, DenseSlotMap, HopSlotMap, Key, KeyData, SecondaryMap, SlotMap};
+
+    use crate::collect::{Collect, Trace};
+
+    /// Maps whose keys are plain numbers.
+    macro_rules! slot_maps {
+        ($($map:ident),*) => { $(
+            // SAFETY: each value is traced; keys are `'static`.
+            unsafe impl<'gc, K: Key + Send + 'static, V: Collect<'gc>> Collect<'gc> for $map<K, V> {
+                const NEEDS_TRACE: bool = V::NEEDS_TRACE;
+                const SEND: bool = V::SEND;
+
+                #[inline]
+                fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
+                    for value in self.values() {
+                        cc.trace(value);
+                    }
+                }
+            }
+        )* };
+    }
+
+    slot_maps!(SlotMap, HopSlotMap, DenseSlotMap, SecondaryMap);
+
+    crate::static_collect!(KeyData);
+    crate::static_collect!(DefaultKey);
+}
+
+#[cfg(feature = "enum-map")]
+mod enum_maps {
+    use enum_map::{EnumArray, EnumMap};
+
+    use crate::collect::{Collect, Trace};
+
+    // SAFETY: each value is traced; an array of values is all that the map holds.
+    unsafe impl<'gc, K: EnumArray<V>, V: Collect<'gc>> Collect<'gc> for EnumMap<K, V> {
+        const NEEDS_TRACE: bool = V::NEEDS_TRACE;
+        const SEND: bool = V::SEND;
+
+        #[inline]
+        fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
+            for value in self.values() {
+                cc.trace(value);
+            }
+        }
+    }
+}
