@@ -4,3 +4,4 @@ pub mod opcode;
 pub mod phase_trace;
 pub mod proto;
 pub mod stats;
+pub mod text;

@@ -26,7 +26,15 @@ impl Date {
     /// A date from its fields; they may lie outside their ranges until [`timestamp`](Self::timestamp) normalises them.
     /// `is_dst`: whether daylight saving is in effect, if known.
     #[must_use]
-    pub fn new(year: i32, month: i32, day: i32, hour: i32, minute: i32, second: i32, is_dst: Option<bool>) -> Self {
+    pub fn new(
+        year: i32,
+        month: i32,
+        day: i32,
+        hour: i32,
+        minute: i32,
+        second: i32,
+        is_dst: Option<bool>,
+    ) -> Self {
         let mut tm = empty();
         tm.tm_year = year;
         tm.tm_mon = month;
@@ -138,7 +146,11 @@ impl Date {
                 [plain, ..] if PLAIN.contains(plain) => 1,
                 [b'E', letter, ..] if AFTER_E.contains(letter) => 2,
                 [b'O', letter, ..] if AFTER_O.contains(letter) => 2,
-                _ => return Err(InvalidConversion(String::from_utf8_lossy(rest).into_owned())),
+                _ => {
+                    return Err(InvalidConversion(
+                        String::from_utf8_lossy(rest).into_owned(),
+                    ));
+                }
             };
             self.convert(out, &rest[..size]);
             rest = &rest[size..];
@@ -156,7 +168,14 @@ impl Date {
         // A checked conversion has no zero byte.
         let text = CString::new(text).unwrap_or_default();
         // SAFETY: the buffer has the size that is told, the format ends in a zero byte, and the structure is valid.
-        let size = unsafe { libc::strftime(buffer.as_mut_ptr().cast(), buffer.len(), text.as_ptr(), &self.0) };
+        let size = unsafe {
+            libc::strftime(
+                buffer.as_mut_ptr().cast(),
+                buffer.len(),
+                text.as_ptr(),
+                &self.0,
+            )
+        };
         out.extend_from_slice(&buffer[..size]);
     }
 }
@@ -172,7 +191,10 @@ mod tests {
 
     fn shown(timestamp: i64, format: &str) -> Result<String, String> {
         let mut out = Vec::new();
-        Date::utc(timestamp).unwrap().format(&mut out, format.as_bytes()).map_err(|e| e.to_string())?;
+        Date::utc(timestamp)
+            .unwrap()
+            .format(&mut out, format.as_bytes())
+            .map_err(|e| e.to_string())?;
         Ok(String::from_utf8(out).unwrap())
     }
 
@@ -183,21 +205,40 @@ mod tests {
             ("%c", "Tue Nov 14 22:13:20 2023"),
             ("%Y-%m-%d %H:%M:%S", "2023-11-14 22:13:20"),
             ("%x %X %p", "11/14/23 22:13:20 PM"),
-            ("%a %A %b %B %j %U %w %W %y", "Tue Tuesday Nov November 318 46 2 46 23"),
-            ("%D %e %F %g %G %h %I %R %T %u %V", "11/14/23 14 2023-11-14 23 2023 Nov 10 22:13 22:13:20 2 46"),
+            (
+                "%a %A %b %B %j %U %w %W %y",
+                "Tue Tuesday Nov November 318 46 2 46 23",
+            ),
+            (
+                "%D %e %F %g %G %h %I %R %T %u %V",
+                "11/14/23 14 2023-11-14 23 2023 Nov 10 22:13 22:13:20 2 46",
+            ),
             ("%EY %Od %%", "2023 14 %"),
             ("plain", "plain"),
             ("", ""),
         ];
         for (format, text) in cases {
-            assert_eq!(shown(1_700_000_000, format).as_deref(), Ok(text), "{format}");
+            assert_eq!(
+                shown(1_700_000_000, format).as_deref(),
+                Ok(text),
+                "{format}"
+            );
         }
     }
 
     #[test]
     fn unknown_conversions() {
-        for (format, rest) in [("%", ""), ("%9", "9"), ("a%Ez b", "Ez b"), ("%O", "O"), ("%Q", "Q")] {
-            assert_eq!(shown(0, format), Err(format!("invalid conversion specifier '%{rest}'")));
+        for (format, rest) in [
+            ("%", ""),
+            ("%9", "9"),
+            ("a%Ez b", "Ez b"),
+            ("%O", "O"),
+            ("%Q", "Q"),
+        ] {
+            assert_eq!(
+                shown(0, format),
+                Err(format!("invalid conversion specifier '%{rest}'"))
+            );
         }
     }
 

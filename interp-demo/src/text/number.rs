@@ -71,9 +71,15 @@ pub fn parse_base(text: &[u8], base: u32) -> Option<i64> {
     let mut value = 0_i64;
     for &byte in digits {
         let digit = char::from(byte).to_digit(36).filter(|&d| d < base)?;
-        value = value.wrapping_mul(i64::from(base)).wrapping_add(i64::from(digit));
+        value = value
+            .wrapping_mul(i64::from(base))
+            .wrapping_add(i64::from(digit));
     }
-    Some(if negative { value.wrapping_neg() } else { value })
+    Some(if negative {
+        value.wrapping_neg()
+    } else {
+        value
+    })
 }
 
 /// Appends an integer in decimal.
@@ -105,14 +111,19 @@ pub fn write_int(out: &mut Vec<u8>, value: i64) {
 pub fn write_float(out: &mut Vec<u8>, value: f64) {
     // Integers below 10^14 are exact in 14 digits; going through the integer printer is several times cheaper.
     if value.abs() < 1e14 && value.trunc() == value && !(value == 0.0 && value.is_sign_negative()) {
-        #[expect(clippy::cast_possible_truncation, reason = "checked to be an integer below 10^14")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "checked to be an integer below 10^14"
+        )]
         write_int(out, value as i64);
         out.extend_from_slice(b".0");
         return;
     }
     let start = out.len();
     format::float(out, &Spec::with_precision(b'g', 14), value);
-    let looks_like_int = out[start..].iter().all(|b| b.is_ascii_digit() || *b == b'-');
+    let looks_like_int = out[start..]
+        .iter()
+        .all(|b| b.is_ascii_digit() || *b == b'-');
     if looks_like_int {
         out.extend_from_slice(b".0");
     }
@@ -157,7 +168,11 @@ fn parse_decimal_int(negative: bool, digits: &[u8]) -> Option<i64> {
         }
         value = value.checked_mul(10)?.checked_sub(i64::from(byte - b'0'))?;
     }
-    if negative { Some(value) } else { value.checked_neg() }
+    if negative {
+        Some(value)
+    } else {
+        value.checked_neg()
+    }
 }
 
 fn parse_decimal_float(text: &[u8], digits: &[u8]) -> Option<f64> {
@@ -199,7 +214,9 @@ fn parse_hex(negative: bool, text: &[u8]) -> Option<Number> {
         if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
             return None;
         }
-        let size = digits.iter().fold(0_i64, |sum, b| (sum * 10 + i64::from(b - b'0')).min(1 << 40));
+        let size = digits.iter().fold(0_i64, |sum, b| {
+            (sum * 10 + i64::from(b - b'0')).min(1 << 40)
+        });
         exponent = if negative_exponent { -size } else { size };
     } else if at != text.len() {
         return None;
@@ -209,7 +226,11 @@ fn parse_hex(negative: bool, text: &[u8]) -> Option<Number> {
         return Some(Number::Float(if negative { -value } else { value }));
     }
     let value = wrapped.cast_signed();
-    Some(Number::Int(if negative { value.wrapping_neg() } else { value }))
+    Some(Number::Int(if negative {
+        value.wrapping_neg()
+    } else {
+        value
+    }))
 }
 
 /// The digits of a hexadecimal float: up to 60 leading bits, whether anything non-zero came after them, and the power of two
@@ -327,7 +348,10 @@ mod tests {
             ("0x1.fffffffffffff7p0", 1.999_999_999_999_999_8),
             ("0x1.fffffffffffff8p0", 2.0),
             ("0x1.00000000000008p0", 1.0),
-            ("0x1.000000000000080000000000000000001p0", 1.000_000_000_000_000_2),
+            (
+                "0x1.000000000000080000000000000000001p0",
+                1.000_000_000_000_000_2,
+            ),
             ("0x.0000000000000000000000000000000000000001p160", 1.0),
             ("0x0p99999999999999999999", 0.0),
             ("0x1p-99999999999999999999", 0.0),
@@ -341,8 +365,9 @@ mod tests {
     #[test]
     fn not_numerals() {
         for text in [
-            "", " ", "-", "+", ".", "e1", "1e", "1e+", "inf", "nan", "-inf", "0x", "0x.", "0x.p1", "0xp1", "0x1p", "0x1p+",
-            "1 2", "--1", "+-1", "0xg", "1..2", "0x1..2", "1\0", "\u{e9}", "infinity", "0x1p1.", "- 1", "1_000",
+            "", " ", "-", "+", ".", "e1", "1e", "1e+", "inf", "nan", "-inf", "0x", "0x.", "0x.p1",
+            "0xp1", "0x1p", "0x1p+", "1 2", "--1", "+-1", "0xg", "1..2", "0x1..2", "1\0", "\u{e9}",
+            "infinity", "0x1p1.", "- 1", "1_000",
         ] {
             assert_eq!(parse(text.as_bytes()), None, "{text:?}");
         }
@@ -407,7 +432,7 @@ mod tests {
         fn integers_come_back(value: i64) {
             let mut out = Vec::new();
             write_int(&mut out, value);
-            prop_assert_eq!(&out, value.to_string().as_bytes());
+            prop_assert_eq!(out.clone(), value.to_string().into_bytes());
             prop_assert_eq!(parse(&out), Some(Number::Int(value)));
         }
 

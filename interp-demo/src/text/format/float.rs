@@ -66,7 +66,9 @@ fn scientific(out: &mut Vec<u8>, size: f64, precision: usize) -> i32 {
         [b'-', digits @ ..] => (true, digits),
         digits => (false, digits),
     };
-    let exponent = digits.iter().fold(0, |sum, b| sum * 10 + i32::from(b - b'0'));
+    let exponent = digits
+        .iter()
+        .fold(0, |sum, b| sum * 10 + i32::from(b - b'0'));
     out.truncate(mark);
     if negative { -exponent } else { exponent }
 }
@@ -76,8 +78,19 @@ fn finish_exponent(out: &mut Vec<u8>, spec: &Spec, exponent: i32) {
     if spec.alternate && !out.contains(&b'.') {
         out.push(b'.');
     }
-    let letter = if spec.conversion.is_ascii_uppercase() { 'E' } else { 'e' };
-    put(out, format_args!("{letter}{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.unsigned_abs()));
+    let letter = if spec.conversion.is_ascii_uppercase() {
+        'E'
+    } else {
+        'e'
+    };
+    put(
+        out,
+        format_args!(
+            "{letter}{}{:02}",
+            if exponent < 0 { '-' } else { '+' },
+            exponent.unsigned_abs()
+        ),
+    );
 }
 
 /// `%g`: scientific when the exponent is below -4 or not below the precision, else fixed; without trailing zeros unless `#` asks.
@@ -92,7 +105,13 @@ fn general(out: &mut Vec<u8>, spec: &Spec, size: f64, precision: usize) {
         match usize::try_from(point) {
             Ok(0) | Err(_) => {
                 let zeros = point.unsigned_abs() as usize;
-                out.splice(0..0, b"0.".iter().copied().chain(std::iter::repeat_n(b'0', zeros)));
+                out.splice(
+                    0..0,
+                    b"0."
+                        .iter()
+                        .copied()
+                        .chain(std::iter::repeat_n(b'0', zeros)),
+                );
             }
             Ok(point) => {
                 if point < out.len() || spec.alternate {
@@ -172,7 +191,11 @@ mod tests {
             ("%E", f64::INFINITY, "INF"),
         ];
         for &(format, value, text) in cases {
-            assert_eq!(shown(format.trim_end_matches('|'), value), text, "{format} {value}");
+            assert_eq!(
+                shown(format.trim_end_matches('|'), value),
+                text,
+                "{format} {value}"
+            );
         }
         assert_eq!(shown("%f", f64::NAN.copysign(-1.0)), "-nan");
         assert_eq!(shown("%+f", f64::NAN.copysign(1.0)), "+nan");

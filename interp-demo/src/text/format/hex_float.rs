@@ -32,13 +32,21 @@ pub(super) fn digits(out: &mut Vec<u8>, spec: &Spec, size: f64) {
             FRACTION_DIGITS - (fraction.trailing_zeros() as usize / 4).min(FRACTION_DIGITS)
         }
     };
-    let alphabet: &[u8; 16] = if upper { b"0123456789ABCDEF" } else { b"0123456789abcdef" };
+    let alphabet: &[u8; 16] = if upper {
+        b"0123456789ABCDEF"
+    } else {
+        b"0123456789abcdef"
+    };
     out.push(alphabet[(mantissa >> FRACTION_BITS) as usize]);
     if shown > 0 || spec.alternate {
         out.push(b'.');
     }
     for place in 0..shown {
-        let digit = if place < FRACTION_DIGITS { (mantissa >> (FRACTION_BITS - 4 * (place as u32 + 1))) & 0xF } else { 0 };
+        let digit = if place < FRACTION_DIGITS {
+            (mantissa >> (FRACTION_BITS - 4 * (place as u32 + 1))) & 0xF
+        } else {
+            0
+        };
         out.push(alphabet[digit as usize]);
     }
     // Writing to a vector cannot fail.
@@ -54,7 +62,11 @@ fn round(mantissa: u64, digits: usize) -> u64 {
     let lost = mantissa % unit;
     let kept = mantissa - lost;
     let odd = kept & unit != 0;
-    if lost > unit / 2 || (lost == unit / 2 && odd) { kept + unit } else { kept }
+    if lost > unit / 2 || (lost == unit / 2 && odd) {
+        kept + unit
+    } else {
+        kept
+    }
 }
 
 #[cfg(test)]

@@ -23,7 +23,11 @@ pub fn integer(out: &mut Vec<u8>, spec: &Spec, value: i64) {
         _ => (10, b"0123456789abcdef"),
     };
     let signed = matches!(spec.conversion, b'd' | b'i');
-    let mut rest = if signed { value.unsigned_abs() } else { value.cast_unsigned() };
+    let mut rest = if signed {
+        value.unsigned_abs()
+    } else {
+        value.cast_unsigned()
+    };
     while rest != 0 {
         at -= 1;
         buffer[at] = alphabet[(rest % base) as usize];
@@ -55,7 +59,9 @@ pub fn integer(out: &mut Vec<u8>, spec: &Spec, value: i64) {
 /// Appends a string for `%s`, or a character for `%c`: at most `precision` bytes of it, padded to the width.
 pub fn string(out: &mut Vec<u8>, spec: &Spec, text: &[u8]) {
     let text = &text[..text.len().min(spec.precision.unwrap_or(usize::MAX))];
-    spec.pad(out, spec.width.saturating_sub(text.len()), |out| out.extend_from_slice(text));
+    spec.pad(out, spec.width.saturating_sub(text.len()), |out| {
+        out.extend_from_slice(text)
+    });
 }
 
 /// Appends an address for `%p`; one that is absent is shown as `(null)`.
@@ -120,8 +126,14 @@ mod tests {
 
     #[test]
     fn strings_and_pointers() {
-        let cases: &[(&str, &str, &str)] =
-            &[("%s", "abc", "abc"), ("%5s", "abc", "  abc"), ("%-5s", "abc", "abc  "), ("%.2s", "abc", "ab"), ("%4.1s", "abc", "   a"), ("%.s", "abc", "")];
+        let cases: &[(&str, &str, &str)] = &[
+            ("%s", "abc", "abc"),
+            ("%5s", "abc", "  abc"),
+            ("%-5s", "abc", "abc  "),
+            ("%.2s", "abc", "ab"),
+            ("%4.1s", "abc", "   a"),
+            ("%.s", "abc", ""),
+        ];
         for &(format, value, text) in cases {
             let mut out = Vec::new();
             string(&mut out, &spec(format), value.as_bytes());

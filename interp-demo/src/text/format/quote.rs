@@ -12,7 +12,11 @@ pub fn quote(out: &mut Vec<u8>, text: &[u8]) {
             b'"' | b'\\' | b'\n' => out.extend_from_slice(&[b'\\', byte]),
             0..=31 | 127 => {
                 let digit_follows = text.get(at + 1).is_some_and(u8::is_ascii_digit);
-                let escape = if digit_follows { format!("\\{byte:03}") } else { format!("\\{byte}") };
+                let escape = if digit_follows {
+                    format!("\\{byte:03}")
+                } else {
+                    format!("\\{byte}")
+                };
                 out.extend_from_slice(escape.as_bytes());
             }
             _ => out.push(byte),
@@ -57,8 +61,13 @@ mod tests {
             quote_int(&mut out, value);
             assert_eq!(out, text.as_bytes());
         }
-        let floats: &[(f64, &str)] =
-            &[(f64::INFINITY, "1e9999"), (f64::NEG_INFINITY, "-1e9999"), (f64::NAN, "(0/0)"), (0.1, "0x1.999999999999ap-4"), (-0.0, "-0x0p+0")];
+        let floats: &[(f64, &str)] = &[
+            (f64::INFINITY, "1e9999"),
+            (f64::NEG_INFINITY, "-1e9999"),
+            (f64::NAN, "(0/0)"),
+            (0.1, "0x1.999999999999ap-4"),
+            (-0.0, "-0x0p+0"),
+        ];
         for &(value, text) in floats {
             let mut out = Vec::new();
             quote_float(&mut out, value);

@@ -82,7 +82,10 @@ impl<'a> Iterator for Pieces<'a> {
             self.rest = &rest[2..];
             return Some(Ok(Piece::Literal(&rest[..1])));
         }
-        let modifiers = rest[1..].iter().take_while(|b| matches!(b, b'-' | b'+' | b' ' | b'#' | b'.' | b'0'..=b'9')).count();
+        let modifiers = rest[1..]
+            .iter()
+            .take_while(|b| matches!(b, b'-' | b'+' | b' ' | b'#' | b'.' | b'0'..=b'9'))
+            .count();
         let end = (modifiers + 2).min(rest.len());
         self.rest = &rest[end..];
         if modifiers + 1 >= MAX_DIRECTIVE {
@@ -96,7 +99,11 @@ impl Directive<'_> {
     /// The conversion letter; `%` itself when the format ends within the directive.
     #[must_use]
     pub fn conversion(&self) -> u8 {
-        if self.text.len() == 1 { b'%' } else { self.text[self.text.len() - 1] }
+        if self.text.len() == 1 {
+            b'%'
+        } else {
+            self.text[self.text.len() - 1]
+        }
     }
 
     /// Whether nothing stands between the percent sign and the letter.
@@ -142,7 +149,11 @@ impl Directive<'_> {
                 spec.precision = Some(two_digits(&mut rest));
             }
         }
-        if rest.is_empty() { Ok(spec) } else { Err(FormatError::Specification(self.shown())) }
+        if rest.is_empty() {
+            Ok(spec)
+        } else {
+            Err(FormatError::Specification(self.shown()))
+        }
     }
 
     /// The error for a letter that is no conversion.
@@ -153,7 +164,11 @@ impl Directive<'_> {
 
     fn shown(&self) -> String {
         // A C string ends at the first zero byte.
-        let end = self.text.iter().position(|&b| b == 0).unwrap_or(self.text.len());
+        let end = self
+            .text
+            .iter()
+            .position(|&b| b == 0)
+            .unwrap_or(self.text.len());
         String::from_utf8_lossy(&self.text[..end]).into_owned()
     }
 }
@@ -161,7 +176,9 @@ impl Directive<'_> {
 fn two_digits(rest: &mut &[u8]) -> usize {
     let mut value = 0;
     for _ in 0..2 {
-        let [digit @ b'0'..=b'9', tail @ ..] = *rest else { break };
+        let [digit @ b'0'..=b'9', tail @ ..] = *rest else {
+            break;
+        };
         value = value * 10 + usize::from(digit - b'0');
         *rest = tail;
     }
@@ -193,13 +210,25 @@ impl Spec {
     /// The directive that is only a letter.
     #[must_use]
     pub const fn new(conversion: u8) -> Self {
-        Self { left: false, plus: false, space: false, alternate: false, zero: false, width: 0, precision: None, conversion }
+        Self {
+            left: false,
+            plus: false,
+            space: false,
+            alternate: false,
+            zero: false,
+            width: 0,
+            precision: None,
+            conversion,
+        }
     }
 
     /// A letter with a precision.
     #[must_use]
     pub const fn with_precision(conversion: u8, precision: usize) -> Self {
-        Self { precision: Some(precision), ..Self::new(conversion) }
+        Self {
+            precision: Some(precision),
+            ..Self::new(conversion)
+        }
     }
 
     /// What stands before the digits.
@@ -273,7 +302,10 @@ mod tests {
     fn flags_width_and_precision() {
         let spec = check("%-+ #012.34g").unwrap();
         assert!(spec.left && spec.plus && spec.space && spec.alternate && spec.zero);
-        assert_eq!((spec.width, spec.precision, spec.conversion), (12, Some(34), b'g'));
+        assert_eq!(
+            (spec.width, spec.precision, spec.conversion),
+            (12, Some(34), b'g')
+        );
         assert_eq!(check("%.f").unwrap().precision, Some(0));
         assert!(check(&format!("%{}d", "0".repeat(20))).is_ok());
     }
@@ -292,7 +324,10 @@ mod tests {
             ("%.3c", "invalid conversion specification: '%.3c'"),
             ("%05s", "invalid conversion specification: '%05s'"),
             ("%.5p", "invalid conversion specification: '%.5p'"),
-            ("%000000000000000000000d", "invalid format string to 'format'"),
+            (
+                "%000000000000000000000d",
+                "invalid format string to 'format'",
+            ),
         ];
         for (format, message) in cases {
             assert_eq!(check(format).unwrap_err(), message, "{format}");

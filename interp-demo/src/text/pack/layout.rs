@@ -51,7 +51,11 @@ impl<'f> Layout<'f> {
     /// Starts with the machine's byte order and no alignment.
     #[must_use]
     pub const fn new(format: &'f [u8]) -> Self {
-        Self { rest: format, little: cfg!(target_endian = "little"), max_align: 1 }
+        Self {
+            rest: format,
+            little: cfg!(target_endian = "little"),
+            max_align: 1,
+        }
     }
 
     /// The byte order of the field that was read last.
@@ -65,10 +69,14 @@ impl<'f> Layout<'f> {
     /// # Errors
     /// When the option is unknown or lacks what it needs.
     pub fn next_field(&mut self, total: usize) -> Result<Option<Field>, PackError> {
-        let Some((&option, rest)) = self.rest.split_first() else { return Ok(None) };
+        let Some((&option, rest)) = self.rest.split_first() else {
+            return Ok(None);
+        };
         self.rest = rest;
         let (kind, size, align) = if option == b'X' {
-            let Some((&target, rest)) = self.rest.split_first() else { return Err(PackError::AlignTo) };
+            let Some((&target, rest)) = self.rest.split_first() else {
+                return Err(PackError::AlignTo);
+            };
             self.rest = rest;
             let (target, align) = self.option(target)?;
             if target == Kind::Chars || align == 0 {
@@ -87,7 +95,11 @@ impl<'f> Layout<'f> {
             }
             padding = total.wrapping_neg() & (align - 1);
         }
-        Ok(Some(Field { kind, size, padding }))
+        Ok(Some(Field {
+            kind,
+            size,
+            padding,
+        }))
     }
 
     fn option(&mut self, option: u8) -> Result<(Kind, usize), PackError> {
@@ -140,7 +152,11 @@ impl<'f> Layout<'f> {
 
     fn int_size(&mut self, default: usize) -> Result<usize, PackError> {
         let size = self.number().unwrap_or(default);
-        if (1..=MAX_INT_SIZE).contains(&size) { Ok(size) } else { Err(PackError::SizeOutOfLimits(size)) }
+        if (1..=MAX_INT_SIZE).contains(&size) {
+            Ok(size)
+        } else {
+            Err(PackError::SizeOutOfLimits(size))
+        }
     }
 }
 

@@ -76,7 +76,13 @@ pub fn put_bytes(out: &mut Vec<u8>, bytes: &mut [u8], little: bool) {
 /// When the value does not fit into 64 bits.
 pub fn get_int(bytes: &[u8], little: bool, signed: bool) -> Result<i64, PackError> {
     let size = bytes.len();
-    let at = |index: usize| if little { bytes[index] } else { bytes[size - 1 - index] };
+    let at = |index: usize| {
+        if little {
+            bytes[index]
+        } else {
+            bytes[size - 1 - index]
+        }
+    };
     let mut low = [0_u8; 8];
     for (index, byte) in low.iter_mut().enumerate().take(size) {
         *byte = at(index);
@@ -84,7 +90,11 @@ pub fn get_int(bytes: &[u8], little: bool, signed: bool) -> Result<i64, PackErro
     let value = i64::from_le_bytes(low);
     if size < 8 {
         let unused = 64 - 8 * size as u32;
-        return Ok(if signed { value << unused >> unused } else { value });
+        return Ok(if signed {
+            value << unused >> unused
+        } else {
+            value
+        });
     }
     let filler = if signed && value < 0 { 0xFF } else { 0 };
     if (8..size).any(|index| at(index) != filler) {
@@ -120,10 +130,19 @@ mod tests {
     fn too_large_integers() {
         let mut bytes = [0_u8; 16];
         bytes[8] = 1;
-        assert_eq!(get_int(&bytes, true, false), Err(PackError::IntTooLarge(16)));
+        assert_eq!(
+            get_int(&bytes, true, false),
+            Err(PackError::IntTooLarge(16))
+        );
         assert_eq!(get_int(&[0xFF; 9], true, true), Ok(-1));
-        assert_eq!(get_int(&[0xFF; 9], true, false), Err(PackError::IntTooLarge(9)));
-        assert_eq!(PackError::IntTooLarge(16).to_string(), "16-byte integer does not fit into Lua Integer");
+        assert_eq!(
+            get_int(&[0xFF; 9], true, false),
+            Err(PackError::IntTooLarge(9))
+        );
+        assert_eq!(
+            PackError::IntTooLarge(16).to_string(),
+            "16-byte integer does not fit into Lua Integer"
+        );
     }
 
     proptest! {

@@ -49,7 +49,10 @@ mod tests {
     fn complement_is_the_rest() {
         for class in b"acdglpsuwxz" {
             for byte in 0..=255 {
-                assert_ne!(matches(byte, *class), matches(byte, class.to_ascii_uppercase()));
+                assert_ne!(
+                    matches(byte, *class),
+                    matches(byte, class.to_ascii_uppercase())
+                );
             }
         }
         assert!(matches(b'%', b'%') && matches(b'Q', b'Q') && !matches(b'q', b'Q'));

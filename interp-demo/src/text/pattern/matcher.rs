@@ -46,7 +46,16 @@ impl<'s, 'p> Matcher<'s, 'p> {
     /// A matcher that has not tried anything yet.
     #[must_use]
     pub const fn new(subject: &'s [u8], pattern: &'p [u8]) -> Self {
-        Self { subject, pattern, captures: [Capture { start: 0, extent: Extent::Open }; MAX_CAPTURES], level: 0, depth: 0 }
+        Self {
+            subject,
+            pattern,
+            captures: [Capture {
+                start: 0,
+                extent: Extent::Open,
+            }; MAX_CAPTURES],
+            level: 0,
+            depth: 0,
+        }
     }
 
     /// Tries to match at `start` (not searching further): the end of the match, if there is one.
@@ -70,15 +79,26 @@ impl<'s, 'p> Matcher<'s, 'p> {
     ///
     /// # Errors
     /// When there is no such capture, or it was never closed.
-    pub fn capture(&self, index: usize, start: usize, end: usize) -> Result<Captured<'s>, PatternError> {
+    pub fn capture(
+        &self,
+        index: usize,
+        start: usize,
+        end: usize,
+    ) -> Result<Captured<'s>, PatternError> {
         if index >= self.level {
-            return if index == 0 { Ok(Captured::Text(&self.subject[start..end])) } else { Err(PatternError::CaptureIndex(index as i32 + 1)) };
+            return if index == 0 {
+                Ok(Captured::Text(&self.subject[start..end]))
+            } else {
+                Err(PatternError::CaptureIndex(index as i32 + 1))
+            };
         }
         let capture = self.captures[index];
         match capture.extent {
             Extent::Open => Err(PatternError::UnfinishedCapture),
             Extent::Position => Ok(Captured::Position(capture.start + 1)),
-            Extent::Bytes(size) => Ok(Captured::Text(&self.subject[capture.start..capture.start + size])),
+            Extent::Bytes(size) => Ok(Captured::Text(
+                &self.subject[capture.start..capture.start + size],
+            )),
         }
     }
 
@@ -102,7 +122,9 @@ impl<'s, 'p> Matcher<'s, 'p> {
                 [b')', ..] => return self.close(s, p + 1),
                 [b'$'] => return Ok((s == self.subject.len()).then_some(s)),
                 [b'%', b'b', ..] => {
-                    let Some(end) = self.balance(s, p + 2)? else { return Ok(None) };
+                    let Some(end) = self.balance(s, p + 2)? else {
+                        return Ok(None);
+                    };
                     (s, p) = (end, p + 4);
                     continue;
                 }
@@ -122,7 +144,9 @@ impl<'s, 'p> Matcher<'s, 'p> {
                     continue;
                 }
                 [b'%', digit @ b'0'..=b'9', ..] => {
-                    let Some(end) = self.back_reference(s, digit)? else { return Ok(None) };
+                    let Some(end) = self.back_reference(s, digit)? else {
+                        return Ok(None);
+                    };
                     (s, p) = (end, p + 2);
                     continue;
                 }
@@ -143,7 +167,11 @@ impl<'s, 'p> Matcher<'s, 'p> {
                 Some(b'*' | b'-') if !self.item_matches(s, p, end) => p = end + 1,
                 Some(b'*') => return self.longest(s, p, end),
                 Some(b'+') => {
-                    return if self.item_matches(s, p, end) { self.longest(s + 1, p, end) } else { Ok(None) };
+                    return if self.item_matches(s, p, end) {
+                        self.longest(s + 1, p, end)
+                    } else {
+                        Ok(None)
+                    };
                 }
                 Some(b'-') => return self.shortest(s, p, end),
                 _ => {
@@ -184,7 +212,9 @@ impl<'s, 'p> Matcher<'s, 'p> {
 
     /// Whether the item between `p` and `end` matches the character at `s`.
     fn item_matches(&self, s: usize, p: usize, end: usize) -> bool {
-        let Some(&byte) = self.subject.get(s) else { return false };
+        let Some(&byte) = self.subject.get(s) else {
+            return false;
+        };
         match self.pattern[p] {
             b'.' => true,
             b'%' => class::matches(byte, self.pattern[p + 1]),
@@ -198,7 +228,9 @@ impl<'s, 'p> Matcher<'s, 'p> {
         let text = &self.subject[s..];
         let mismatch = match self.pattern[p] {
             b'.' => None,
-            b'%' => text.iter().position(|&byte| !class::matches(byte, self.pattern[p + 1])),
+            b'%' => text
+                .iter()
+                .position(|&byte| !class::matches(byte, self.pattern[p + 1])),
             b'[' => {
                 let set = &self.pattern[p + 1..end - 1];
                 text.iter().position(|&byte| !class::in_set(byte, set))
@@ -247,7 +279,9 @@ impl<'s, 'p> Matcher<'s, 'p> {
     }
 
     fn close(&mut self, s: usize, p: usize) -> Found {
-        let open = self.captures[..self.level].iter().rposition(|capture| matches!(capture.extent, Extent::Open));
+        let open = self.captures[..self.level]
+            .iter()
+            .rposition(|capture| matches!(capture.extent, Extent::Open));
         let index = open.ok_or(PatternError::UnopenedCapture)?;
         self.captures[index].extent = Extent::Bytes(s - self.captures[index].start);
         let found = self.matches(s, p)?;
@@ -258,7 +292,9 @@ impl<'s, 'p> Matcher<'s, 'p> {
     }
 
     fn balance(&self, s: usize, p: usize) -> Found {
-        let [open, close, ..] = self.pattern[p..] else { return Err(PatternError::BalanceWithoutArguments) };
+        let [open, close, ..] = self.pattern[p..] else {
+            return Err(PatternError::BalanceWithoutArguments);
+        };
         if self.subject.get(s) != Some(&open) {
             return Ok(None);
         }
@@ -279,8 +315,12 @@ impl<'s, 'p> Matcher<'s, 'p> {
 
     fn back_reference(&self, s: usize, digit: u8) -> Found {
         let number = i32::from(digit) - i32::from(b'0');
-        let index = usize::try_from(number - 1).ok().filter(|&index| index < self.level);
-        let capture = index.map(|index| self.captures[index]).ok_or(PatternError::CaptureIndex(number))?;
+        let index = usize::try_from(number - 1)
+            .ok()
+            .filter(|&index| index < self.level);
+        let capture = index
+            .map(|index| self.captures[index])
+            .ok_or(PatternError::CaptureIndex(number))?;
         match capture.extent {
             Extent::Open => Err(PatternError::CaptureIndex(number)),
             Extent::Position => Ok(None),

@@ -55,7 +55,12 @@ pub enum PatternError {
 /// Whether `pattern` has no magic characters, so that it matches only itself.
 #[must_use]
 pub fn is_plain(pattern: &[u8]) -> bool {
-    !pattern.iter().any(|b| matches!(b, b'^' | b'$' | b'*' | b'+' | b'?' | b'.' | b'(' | b'[' | b'%' | b'-'))
+    !pattern.iter().any(|b| {
+        matches!(
+            b,
+            b'^' | b'$' | b'*' | b'+' | b'?' | b'.' | b'(' | b'[' | b'%' | b'-'
+        )
+    })
 }
 
 /// Where `needle` first occurs in `text`.

@@ -21,10 +21,12 @@ pub fn expand(
         match rest.get(percent + 1) {
             Some(b'%') => out.push(b'%'),
             Some(b'0') => out.extend_from_slice(&subject[start..end]),
-            Some(digit @ b'1'..=b'9') => match matcher.capture(usize::from(digit - b'1'), start, end)? {
-                Captured::Text(text) => out.extend_from_slice(text),
-                Captured::Position(position) => number::write_int(out, position as i64),
-            },
+            Some(digit @ b'1'..=b'9') => {
+                match matcher.capture(usize::from(digit - b'1'), start, end)? {
+                    Captured::Text(text) => out.extend_from_slice(text),
+                    Captured::Position(position) => number::write_int(out, position as i64),
+                }
+            }
             _ => return Err(PatternError::Replacement),
         }
         rest = &rest[percent + 2..];

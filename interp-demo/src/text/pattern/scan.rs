@@ -17,7 +17,12 @@ impl Scan {
     /// Starts at byte `start` (from 0). `anchored`: only there.
     #[must_use]
     pub const fn new(start: usize, anchored: bool) -> Self {
-        Self { at: start, last_end: None, anchored, finished: false }
+        Self {
+            at: start,
+            last_end: None,
+            anchored,
+            finished: false,
+        }
     }
 
     /// Where the next attempt begins; also the end of the last match.
@@ -30,7 +35,11 @@ impl Scan {
     ///
     /// # Errors
     /// Those of [`Matcher::match_at`].
-    pub fn next_match(&mut self, matcher: &mut Matcher<'_, '_>, size: usize) -> Result<Option<(usize, usize)>, PatternError> {
+    pub fn next_match(
+        &mut self,
+        matcher: &mut Matcher<'_, '_>,
+        size: usize,
+    ) -> Result<Option<(usize, usize)>, PatternError> {
         while !self.finished && self.at <= size {
             self.finished = self.anchored;
             let start = self.at;
