@@ -1,5 +1,7 @@
 -- What a script found out: as text for people, or as JSON into the file $SLEEPY_REPORT, from which
--- `sleepy-lua compare` takes it.
+-- `sleepy-lua compare` takes it. The moment of the report counts as the end of the script.
+
+local socket = require("socket")
 
 local report = {}
 
@@ -35,6 +37,7 @@ end
 function report.write(facts)
   local path = os.getenv("SLEEPY_REPORT")
   if path then
+    facts.at = socket.gettime()
     local file = assert(io.open(path, "w"))
     file:write(to_json(facts), "\n")
     file:close()
