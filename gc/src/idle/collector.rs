@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::step::{Budget, Progress};
+use crate::step::{Budget, CollectionPhase, Progress};
 
 /// How deep the mutator's stack is at the wait: marking in a deep stack keeps its garbage alive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,8 @@ pub enum StackDepth {
 pub struct IdleHint {
     /// How long the wait will last, from its timeout and from the history of its wait site.
     pub expected_wait: Option<Duration>,
-    /// Bytes allocated since the last cycle ended; 0 where only the collector knows.
+    /// Bytes allocated since the last cycle began, which is what the next one can free at most;
+    /// 0 where only the collector knows.
     pub allocated_bytes_since_cycle: usize,
     /// Bytes found live by the last cycle; 0 where only the collector knows.
     pub live_bytes: usize,
@@ -33,6 +34,9 @@ pub trait Collector {
     fn has_work(&self) -> bool;
 
     /// Whether a cycle is worth starting now.
+    ///
+    /// A [`Sleeper`](super::Sleeper) asks only after its own [`Policy`](super::Policy) has agreed,
+    /// so that an answer that is always `true` does not make it collect for ever.
     fn wants_cycle(&self, hint: &IdleHint) -> bool;
 
     /// Starts a cycle; does nothing where one is under way.
@@ -48,4 +52,24 @@ pub trait Collector {
 
     /// Lends the heap, (releases the lock,) runs `block`, (takes the lock,) takes the heap back.
     fn while_lent<T>(&mut self, block: impl FnOnce() -> T) -> T;
+
+    /// Runs `block` without lending the heap: for waits whose [`Switches`](super::Switches) forbid
+    /// parking. A collector behind an interpreter lock gives the lock up here as well.
+    fn while_released<T>(&mut self, block: impl FnOnce() -> T) -> T {
+        block()
+    }
+
+    /// What the collector knows about its heap. The sleeper adds how long the wait may last.
+    ///
+    /// With the default, which knows nothing, [`wants_cycle`](Self::wants_cycle) alone decides when
+    /// a cycle starts, and a cycle that frees nothing makes the sleeper ask less often.
+    fn hint(&self) -> IdleHint {
+        IdleHint::default()
+    }
+
+    /// The phase of the cycle under way, where it is known without a step. The switches for marking
+    /// and for sweeping go by it.
+    fn phase(&self) -> Option<CollectionPhase> {
+        None
+    }
 }

@@ -1,5 +1,52 @@
 //! Waits that collect: a thread that would sleep first works, then lends its heap, then sleeps.
+//!
+//! ```text
+//!  running ──would sleep──▶ collecting ──nothing left to collect──▶ parked ──event──▶ running
+//!                 ▲               │ a bounded step,          (the heap is lent to
+//!                 └── event ──────┘ then look again           the scavenger)
+//! ```
+//!
+//! [`Sleeper`] owns the one loop that every kind of wait goes through ([`sleeper`]); a kind of wait
+//! adds only the two questions of [`sleeper::Wait`]: is the event there, and block until it is. The
+//! layer knows a [`Collector`], not *our* collector, so that another runtime can sleep the same way.
+//! When to start a cycle, how long a step may be and what a wait is expected to last are decided by
+//! pure code ([`policy`], [`site`], [`start`]) that takes the time as an argument.
+//!
+//! # What holds
+//!
+//! 1. The event is looked for after each step and before anything else; once it has been seen no
+//!    step runs. A wait therefore returns at most one step late.
+//! 2. A wait that is ready at once starts nothing, steps nothing and lends nothing.
+//! 3. A wait whose timeout is zero looks once and does nothing else.
+//! 4. A contended interpreter lock is given up at once, never collected under.
+//! 5. With all [`Switches`] off a wait is the plain wait: the same system calls, no clock read.
+//! 6. With nothing left to collect a wait blocks for as long as it has to: no timer wakes it.
 
+mod child;
+mod clock;
 pub mod collector;
+mod fd;
+mod file_lock;
+mod foreign;
+pub mod histogram;
+mod poll;
+pub mod policy;
+pub mod queue;
+mod site;
+pub mod sleeper;
+mod start;
+pub mod stats;
+pub mod switches;
+mod sync;
+mod thread;
+mod timer;
 
 pub use collector::{Collector, IdleHint, StackDepth};
+pub use fd::Interest;
+pub use file_lock::FlockOp;
+pub use histogram::Histogram;
+pub use policy::Policy;
+pub use queue::{Queue, RecvError, SendError};
+pub use sleeper::Sleeper;
+pub use stats::SleepStats;
+pub use switches::Switches;

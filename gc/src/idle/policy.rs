@@ -1,0 +1,88 @@
+//! The numbers by which a sleeper decides. Configuration only: the decisions are in `site` (how long
+//! a step may be) and `start` (whether a cycle is worth starting).
+
+use std::time::Duration;
+
+use super::switches::Switches;
+
+/// How a [`Sleeper`](super::Sleeper) decides; `Policy::default()` is for programs that wait for
+/// networks and timers.
+///
+/// # When a cycle starts
+///
+/// A cycle costs CPU time in proportion to what is alive and gains what is dead. So a start is
+/// priced: the CPU time that the last cycles took, scaled to the live bytes of today, must not
+/// exceed a price for each byte allocated since. This is at the same time the cap on idle work: over
+/// any stretch of time the cycles that waits start cost at most `long_price_ns_per_kib` for each
+/// KiB allocated, as far as the estimate is right. A cycle that freed little doubles what must be
+/// allocated before the next, so that a heap that only grows is soon left alone; each allocated byte
+/// brings the next start nearer, so that it is never left alone for good; and without allocation
+/// nothing starts at all.
+///
+/// Waits known or found to be long (`long_wait`) get the generous price: nobody else wants the
+/// processor's time there, and what is not collected before a long silence is held through it.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// What waits may do; the environment can turn off more.
+    pub switches: Switches,
+    /// How long a step may be where the event can come at any time.
+    pub step: Duration,
+    /// How long a step may be where the event is known not to come yet.
+    pub max_step: Duration,
+    /// Less allocation than this starts no cycle in a wait of ordinary length.
+    pub start_bytes: usize,
+    /// The CPU time that a cycle started in an ordinary wait may cost for each KiB allocated.
+    pub price_ns_per_kib: u64,
+    /// A wait is long when it is expected to last this long, or has done so.
+    pub long_wait: Duration,
+    /// Less allocation than this starts no cycle in a long wait.
+    pub long_start_bytes: usize,
+    /// The CPU time that a cycle started in a long wait may cost for each KiB allocated.
+    pub long_price_ns_per_kib: u64,
+    /// A wait expected to be shorter than this starts no cycle.
+    pub min_wait: Duration,
+    /// A stack deeper than this many frames starts cycles in long waits only.
+    pub deep_frames: usize,
+    /// A cycle that freed less than this share of what was allocated before it, in percent, was not
+    /// worth it.
+    pub productive_percent: u8,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            switches: Switches::ON,
+            step: Duration::from_micros(15),
+            max_step: Duration::from_micros(100),
+            start_bytes: 256 << 10,
+            price_ns_per_kib: 2_000,
+            long_wait: Duration::from_millis(50),
+            long_start_bytes: 16 << 10,
+            long_price_ns_per_kib: 16_000,
+            min_wait: Duration::from_micros(50),
+            deep_frames: 200,
+            productive_percent: 10,
+        }
+    }
+}
+
+impl Policy {
+    /// The default policy with all switches off: waits are plain waits.
+    pub fn off() -> Self {
+        Self {
+            switches: Switches::OFF,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a collector that keeps no history of its own should say that it wants a cycle: with
+    /// at least as much allocated as a long wait asks for. The sleeper's prices do the rest.
+    pub fn wants_cycle(allocated_bytes_since_cycle: usize) -> bool {
+        allocated_bytes_since_cycle >= Self::default().long_start_bytes
+    }
+}
+
+/// A duration in whole nanoseconds; 584 years where it does not fit.
+pub(super) fn ns_of(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

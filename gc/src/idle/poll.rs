@@ -1,0 +1,72 @@
+//! Waiting for many descriptors, through the `polling` crate.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use polling::{Events, Poller};
+
+use super::collector::Collector;
+use super::fd::{Interest, poll_fd};
+use super::site::{Kind, SiteId};
+use super::sleeper::{Sleeper, Wait};
+use super::switches::Switches;
+
+impl Sleeper {
+    /// Waits for events as [`Poller::wait`] does: new events are added to `events`, and the number
+    /// there is returned. `Ok(0)`: the timeout has passed, or [`Poller::notify`] was called.
+    ///
+    /// Whether anything is there is asked of the poller's own descriptor, at the same cost however
+    /// many are registered: `Poller::wait` itself with a zero timeout would swallow a notification.
+    /// So, unless the switches are off or the timeout is zero, a call costs one `ppoll` on top of
+    /// the handful of system calls that `Poller::wait` makes. A poller that is waited on here and
+    /// with a timeout through `Poller::wait` as well may return `Ok(0)` early once, because the
+    /// timer of that other wait still runs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Poller::wait`]. Signals are no error.
+    pub fn poll<C: Collector>(
+        &mut self,
+        c: &mut C,
+        poller: &Poller,
+        events: &mut Events,
+        timeout: Option<Duration>,
+    ) -> io::Result<usize> {
+        if timeout == Some(Duration::ZERO) {
+            return poller.wait(events, timeout);
+        }
+        if self.switches() == Switches::OFF {
+            return c.while_released(|| poller.wait(events, timeout));
+        }
+        let site = SiteId::new(Kind::Poll, std::ptr::from_ref(poller).addr() as u64);
+        let mut wait = PollWait { poller, events };
+        self.wait_on(c, site, &mut wait, timeout).unwrap_or(Ok(0))
+    }
+}
+
+struct PollWait<'p> {
+    poller: &'p Poller,
+    events: &'p mut Events,
+}
+
+impl PollWait<'_> {
+    fn poll(&mut self, limit: Option<Duration>) -> Option<io::Result<usize>> {
+        match poll_fd(self.poller.as_fd(), Interest::Readable, limit)? {
+            Ok(()) => Some(self.poller.wait(self.events, Some(Duration::ZERO))),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+impl Wait for PollWait<'_> {
+    type Event = io::Result<usize>;
+
+    fn ready(&mut self) -> Option<Self::Event> {
+        self.poll(Some(Duration::ZERO))
+    }
+
+    fn block(&mut self, limit: Option<Duration>) -> Option<Self::Event> {
+        self.poll(limit)
+    }
+}

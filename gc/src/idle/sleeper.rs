@@ -1,0 +1,399 @@
+//! The one loop that every kind of wait goes through, and the state it keeps between waits.
+
+use std::time::Duration;
+
+use super::clock::{cpu_ns, wall_ns};
+use super::collector::{Collector, IdleHint};
+use super::policy::{Policy, ns_of};
+use super::site::{History, SiteId, Sites};
+use super::start::{StartRule, WaitSpan};
+use super::stats::SleepStats;
+use super::switches::Switches;
+use crate::step::{Budget, CollectionPhase, Progress};
+
+/// Policy and statistics of a thread that waits; each thread has its own.
+///
+/// A sleeper is what an interpreter calls instead of `poll`, `sleep`, `join` or `lock`. The call
+/// behaves like the wait that it stands for; the collector works while the event is not there.
+#[derive(Debug)]
+pub struct Sleeper {
+    policy: Policy,
+    sites: Sites,
+    start: StartRule,
+    stats: SleepStats,
+    /// Where the last step left the collector: for collectors that do not tell their phase.
+    phase: Option<CollectionPhase>,
+    interrupt: Option<fn() -> bool>,
+}
+
+/// What a kind of wait adds to the loop.
+pub(super) trait Wait {
+    /// What the wait is for.
+    type Event;
+
+    /// Whether [`block`](Self::block) returns when its limit has passed.
+    const LIMITED: bool = true;
+
+    /// Looks for the event without blocking.
+    fn ready(&mut self) -> Option<Self::Event>;
+
+    /// Blocks until the event is there. `None`: the limit has passed, or a signal came, or nothing.
+    fn block(&mut self, limit: Option<Duration>) -> Option<Self::Event>;
+}
+
+/// With less time left than this a wait blocks at once.
+const MIN_STEP_NS: u64 = 2_000;
+
+/// A collector that says so often in one wait that it has work, and then does none, is left alone
+/// until the next wait: its word is only a hint.
+const MAX_EMPTY_STEPS: u32 = 1_000;
+
+/// The wait that the loop is in.
+struct Span {
+    site: SiteId,
+    history: History,
+    begun_ns: u64,
+    timeout_ns: Option<u64>,
+    /// Nothing but the timeout can end it.
+    timer: bool,
+    started_cycle: bool,
+    empty_steps: u32,
+}
+
+impl Span {
+    fn elapsed_ns(&self) -> u64 {
+        wall_ns().saturating_sub(self.begun_ns)
+    }
+
+    /// How long the wait may last in all, by its timeout and by its history.
+    fn expected_ns(&self) -> Option<u64> {
+        match (self.timeout_ns, self.history.expected_ns()) {
+            (Some(timeout_ns), _) if self.timer => Some(timeout_ns),
+            (Some(timeout_ns), Some(ns)) => Some(ns.min(timeout_ns)),
+            (None, expected) => expected,
+            // A timeout is an upper bound only: a short one says something, a long one does not.
+            (Some(timeout_ns), None) => Some(timeout_ns).filter(|&ns| ns < SHORT_TIMEOUT_NS),
+        }
+    }
+}
+
+/// A timeout below this predicts a short wait even where nothing is known of the wait site.
+const SHORT_TIMEOUT_NS: u64 = 1_000_000;
+
+impl Sleeper {
+    /// A sleeper that decides by `policy`, with the switches that the environment turns off
+    /// (`SLEEPY_SWEEP`, `SLEEPY_MARK`, `SLEEPY_START`, `SLEEPY_PARK` = 0) taken out of it.
+    pub fn new(mut policy: Policy) -> Self {
+        policy.switches = policy.switches.and_env();
+        Self {
+            policy,
+            sites: Sites::default(),
+            start: StartRule::default(),
+            stats: SleepStats::default(),
+            phase: None,
+            interrupt: None,
+        }
+    }
+
+    /// What this sleeper has done so far.
+    pub fn stats(&self) -> &SleepStats {
+        &self.stats
+    }
+
+    /// The policy in force.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The switches in force.
+    pub fn switches(&self) -> Switches {
+        self.policy.switches
+    }
+
+    /// Makes waits end early, as if their timeout had passed, when `check` says so after a signal
+    /// has interrupted them. Without it a wait goes on with what is left of its timeout.
+    pub fn interrupt_when(&mut self, check: Option<fn() -> bool>) {
+        self.interrupt = check;
+    }
+
+    /// A step that the program has to make because it allocates faster than it waits. It is timed
+    /// and counted apart from the steps made while waiting, and what it costs is learnt from.
+    pub fn forced_step<C: Collector>(&mut self, c: &mut C, budget: Budget) -> Progress {
+        let before_ns = cpu_ns();
+        let progress = c.step(budget);
+        let spent_ns = cpu_ns().saturating_sub(before_ns);
+        self.stats.forced_steps += 1;
+        self.stats.forced_ns += spent_ns;
+        self.learn(c, &progress, spent_ns);
+        progress
+    }
+
+    /// Waits for the event. `None`: the timeout has passed, or the wait was interrupted for good.
+    pub(super) fn wait_on<C: Collector, W: Wait>(
+        &mut self,
+        c: &mut C,
+        site: SiteId,
+        wait: &mut W,
+        timeout: Option<Duration>,
+    ) -> Option<W::Event> {
+        self.stats.waits += 1;
+        let timeout_ns = timeout.map(ns_of);
+        if self.policy.switches == Switches::OFF && timeout_ns != Some(0) {
+            return self.wait_plainly(c, wait, timeout_ns);
+        }
+        if let Some(event) = self.look(wait) {
+            self.sites.observe(site, 0);
+            return Some(event);
+        }
+        if timeout_ns == Some(0) {
+            return None;
+        }
+        self.wait_long(c, site, wait, timeout_ns, false)
+    }
+
+    /// A wait that nothing but its timeout ends.
+    pub(super) fn wait_for_timeout<C: Collector, W: Wait>(
+        &mut self,
+        c: &mut C,
+        site: SiteId,
+        wait: &mut W,
+        timeout: Duration,
+    ) {
+        self.stats.waits += 1;
+        let timeout_ns = Some(ns_of(timeout));
+        if timeout.is_zero() {
+            return;
+        }
+        if self.policy.switches == Switches::OFF {
+            self.wait_plainly(c, wait, timeout_ns);
+        } else {
+            self.wait_long(c, site, wait, timeout_ns, true);
+        }
+    }
+
+    /// The plain wait, with nothing before it and nothing lent. Signals are all that it cares about.
+    fn wait_plainly<C: Collector, W: Wait>(
+        &self,
+        c: &mut C,
+        wait: &mut W,
+        timeout_ns: Option<u64>,
+    ) -> Option<W::Event> {
+        let begun_ns = wall_ns();
+        let mut limit_ns = timeout_ns;
+        loop {
+            let limit = limit_ns.map(Duration::from_nanos);
+            let event = c.while_released(|| wait.block(limit));
+            if event.is_some() || self.is_interrupted() {
+                return event;
+            }
+            let elapsed_ns = wall_ns().saturating_sub(begun_ns);
+            limit_ns = timeout_ns.map(|ns| ns.saturating_sub(elapsed_ns));
+            if limit_ns == Some(0) {
+                return None;
+            }
+        }
+    }
+
+    /// The event was looked for and is not there.
+    fn wait_long<C: Collector, W: Wait>(
+        &mut self,
+        c: &mut C,
+        site: SiteId,
+        wait: &mut W,
+        timeout_ns: Option<u64>,
+        timer: bool,
+    ) -> Option<W::Event> {
+        self.start.wait_begins();
+        let mut span = Span {
+            site,
+            history: self.sites.history(site),
+            begun_ns: wall_ns(),
+            timeout_ns,
+            timer,
+            started_cycle: false,
+            empty_steps: 0,
+        };
+        let event = self.collect_then_block(c, wait, &mut span);
+        self.sites.observe(span.site, span.elapsed_ns());
+        event
+    }
+
+    /// The loop: a step, a look, a step, a look …; then lend and block.
+    ///
+    /// At its head the event has just been looked for, and was not there: this is what keeps
+    /// "after the event no step runs".
+    fn collect_then_block<C: Collector, W: Wait>(
+        &mut self,
+        c: &mut C,
+        wait: &mut W,
+        span: &mut Span,
+    ) -> Option<W::Event> {
+        // The CPU clock at the last look that found nothing; `None` where it was not read.
+        let mut looked_ns = None;
+        loop {
+            let elapsed_ns = span.elapsed_ns();
+            let left_ns = match span.timeout_ns {
+                Some(timeout_ns) if elapsed_ns >= timeout_ns => return None,
+                Some(timeout_ns) => Some(timeout_ns - elapsed_ns),
+                None => None,
+            };
+            let Some(budget) = self.next_budget(c, span, elapsed_ns, left_ns) else {
+                let limit_ns = match W::LIMITED {
+                    true => self.look_again_in(c, elapsed_ns, left_ns),
+                    false => left_ns,
+                };
+                let limit = limit_ns.map(Duration::from_nanos);
+                let event = self.blocked(c, || wait.block(limit));
+                if event.is_some() || self.is_interrupted() {
+                    return event;
+                }
+                looked_ns = None;
+                if let Some(event) = self.look(wait) {
+                    return Some(event);
+                }
+                continue;
+            };
+
+            let before_ns = looked_ns.unwrap_or_else(cpu_ns);
+            let progress = c.step(budget);
+            self.stats.steps += 1;
+            let event = self.look(wait);
+            let spent_ns = cpu_ns().saturating_sub(before_ns);
+            looked_ns = Some(before_ns + spent_ns);
+
+            self.stats.collected_ns += spent_ns;
+            self.stats.freed_bytes += progress.freed_bytes as u64;
+            span.empty_steps = match is_empty(&progress) {
+                true => span.empty_steps + 1,
+                false => 0,
+            };
+            self.learn(c, &progress, spent_ns);
+            if event.is_some() {
+                self.stats.step_overrun.record(spent_ns);
+                return event;
+            }
+            if let Some(timeout_ns) = span.timeout_ns {
+                let late_ns = span.elapsed_ns().saturating_sub(timeout_ns);
+                if late_ns > 0 {
+                    self.stats.step_overrun.record(late_ns.min(spent_ns));
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// The budget of the next step, or `None` where it is time to block. Starts a cycle where one is
+    /// worth starting.
+    fn next_budget<C: Collector>(
+        &mut self,
+        c: &mut C,
+        span: &mut Span,
+        elapsed_ns: u64,
+        left_ns: Option<u64>,
+    ) -> Option<Budget> {
+        let switches = self.policy.switches;
+        let too_late = left_ns.is_some_and(|ns| ns < MIN_STEP_NS);
+        if !switches.collects() || too_late || span.empty_steps >= MAX_EMPTY_STEPS || c.contended() {
+            return None;
+        }
+        if !c.has_work() {
+            // A cycle that is started would begin to mark.
+            if !switches.start || !switches.mark || !self.try_start(c, span, elapsed_ns) {
+                return None;
+            }
+        }
+        let allowed = match c.phase().or(self.phase) {
+            Some(CollectionPhase::Marking | CollectionPhase::Marked) => switches.mark,
+            Some(CollectionPhase::Sweeping) => switches.sweep,
+            Some(CollectionPhase::Sleeping) | None => true,
+        };
+        if !allowed {
+            return None;
+        }
+        let step_ns = match span.timer {
+            true => ns_of(self.policy.max_step),
+            false => span.history.step_ns(&self.policy, elapsed_ns),
+        };
+        let step_ns = left_ns.map_or(step_ns, |ns| ns.min(step_ns));
+        Some(Budget::Time(Duration::from_nanos(step_ns)))
+    }
+
+    fn try_start<C: Collector>(&mut self, c: &mut C, span: &mut Span, elapsed_ns: u64) -> bool {
+        let wait = WaitSpan {
+            elapsed_ns,
+            expected_ns: span.expected_ns(),
+            started_cycle: span.started_cycle,
+        };
+        let hint = IdleHint {
+            expected_wait: wait
+                .expected_ns
+                .map(|ns| Duration::from_nanos(ns.saturating_sub(elapsed_ns))),
+            ..c.hint()
+        };
+        if !self.start.starts(&self.policy, &hint, wait) || !c.wants_cycle(&hint) {
+            return false;
+        }
+        c.start_cycle();
+        self.start.started(&hint);
+        self.stats.cycles_started += 1;
+        span.started_cycle = true;
+        self.phase = None;
+        c.has_work()
+    }
+
+    /// How long to block: as long as there is time, or until the wait counts as a long one if a
+    /// cycle is worth starting then.
+    fn look_again_in<C: Collector>(
+        &self,
+        c: &C,
+        elapsed_ns: u64,
+        left_ns: Option<u64>,
+    ) -> Option<u64> {
+        let switches = self.policy.switches;
+        if !switches.start || !switches.mark || c.contended() || c.has_work() {
+            return left_ns;
+        }
+        let hint = c.hint();
+        let Some(at_ns) = self.start.look_again_ns(&self.policy, &hint, elapsed_ns) else {
+            return left_ns;
+        };
+        if !c.wants_cycle(&hint) {
+            return left_ns;
+        }
+        let again_ns = at_ns - elapsed_ns;
+        Some(left_ns.map_or(again_ns, |ns| ns.min(again_ns)))
+    }
+
+    /// Runs `block` with the heap lent, where the switches allow it.
+    fn blocked<C: Collector, T>(&mut self, c: &mut C, block: impl FnOnce() -> T) -> T {
+        if self.policy.switches.park {
+            self.stats.parks += 1;
+            c.while_lent(block)
+        } else {
+            c.while_released(block)
+        }
+    }
+
+    fn look<W: Wait>(&mut self, wait: &mut W) -> Option<W::Event> {
+        self.stats.probes += 1;
+        wait.ready()
+    }
+
+    fn learn<C: Collector>(&mut self, c: &C, progress: &Progress, spent_ns: u64) {
+        self.phase = Some(progress.phase);
+        let live_bytes = match progress.finished_cycle {
+            true => c.hint().live_bytes,
+            false => 0,
+        };
+        self.start
+            .stepped(&self.policy, progress, spent_ns, live_bytes);
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupt.is_some_and(|check| check())
+    }
+}
+
+fn is_empty(progress: &Progress) -> bool {
+    progress.work_bytes == 0 && progress.freed_bytes == 0 && !progress.finished_cycle
+}

@@ -1,0 +1,175 @@
+//! Whether a cycle is worth starting in a wait: priced by what cycles have cost and swept.
+//!
+//! Pure: times and counters come in as arguments. The rule is on [`Policy`].
+
+use super::collector::{IdleHint, StackDepth};
+use super::policy::{Policy, ns_of};
+use crate::step::Progress;
+
+/// A cycle that freed too little doubles what the next one needs, up to this often.
+const MAX_BACKOFF: u32 = 8;
+
+/// Before any cycle was seen: a tenth of a nanosecond for each live byte.
+const FIRST_COST_NS_PER_KIB: u64 = 100;
+
+/// Below this much alive the cost of a cycle is taken not to depend on it.
+const SMALL_BYTES: usize = 64 << 10;
+
+/// The wait for which a start is considered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WaitSpan {
+    /// How long it has lasted.
+    pub elapsed_ns: u64,
+    /// How long it may last in all, where something is known.
+    pub expected_ns: Option<u64>,
+    /// Whether it has started a cycle already.
+    pub started_cycle: bool,
+}
+
+/// The history of cycles and the decision to start one.
+#[derive(Debug, Default)]
+pub(super) struct StartRule {
+    last: Option<Cost>,
+    under_way: UnderWay,
+    /// How many cycles in a row have freed too little, at most [`MAX_BACKOFF`].
+    misses: u32,
+    /// Waits yet to let pass, for a collector that does not tell what was allocated.
+    skip_waits: u32,
+}
+
+/// What the last whole cycle that was seen has cost.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    spent_ns: u64,
+    live_bytes: usize,
+}
+
+/// What has been seen of the present cycle.
+#[derive(Clone, Copy, Debug, Default)]
+struct UnderWay {
+    /// What could be freed when it started, if a wait started it.
+    started_with: Option<usize>,
+    spent_ns: u64,
+    freed_bytes: usize,
+}
+
+impl StartRule {
+    /// Whether to start a cycle now.
+    pub(super) fn starts(&self, policy: &Policy, hint: &IdleHint, wait: WaitSpan) -> bool {
+        if wait.expected_ns.is_some_and(|ns| ns < ns_of(policy.min_wait)) {
+            return false;
+        }
+        if !tells_allocation(hint) {
+            return self.skip_waits == 0 && !wait.started_cycle;
+        }
+        let long_ns = ns_of(policy.long_wait);
+        let long = wait.elapsed_ns >= long_ns || wait.expected_ns.is_some_and(|ns| ns >= long_ns);
+        self.is_worth(policy, hint, long)
+    }
+
+    /// How far into the wait to look again, where a cycle is not worth starting now and would be if
+    /// the wait turned out to be long. `None`: no reason to wake up.
+    pub(super) fn look_again_ns(
+        &self,
+        policy: &Policy,
+        hint: &IdleHint,
+        elapsed_ns: u64,
+    ) -> Option<u64> {
+        let long_ns = ns_of(policy.long_wait);
+        let worth = elapsed_ns < long_ns
+            && tells_allocation(hint)
+            && self.is_worth(policy, hint, true);
+        worth.then_some(long_ns)
+    }
+
+    fn is_worth(&self, policy: &Policy, hint: &IdleHint, long: bool) -> bool {
+        let deep = matches!(hint.depth, StackDepth::Frames(n) if n > policy.deep_frames);
+        if deep && !long {
+            return false;
+        }
+        let (floor_bytes, ns_per_kib) = match long {
+            true => (policy.long_start_bytes, policy.long_price_ns_per_kib),
+            false => (policy.start_bytes, policy.price_ns_per_kib),
+        };
+        let paid_for_bytes = self.cost_ns(hint.live_bytes).saturating_mul(1024) / ns_per_kib.max(1);
+        let needed_bytes = (floor_bytes as u64).max(paid_for_bytes) << self.misses;
+        hint.allocated_bytes_since_cycle as u64 >= needed_bytes.max(1)
+    }
+
+    /// What a cycle would cost with this much alive.
+    fn cost_ns(&self, live_bytes: usize) -> u64 {
+        match self.last {
+            None => live_bytes as u64 / 1024 * FIRST_COST_NS_PER_KIB,
+            // Marking follows the live bytes, up and down; a very small heap has costs of its own.
+            Some(cost) => {
+                let scaled = u128::from(cost.spent_ns) * live_bytes.max(SMALL_BYTES) as u128
+                    / cost.live_bytes.max(SMALL_BYTES) as u128;
+                u64::try_from(scaled).unwrap_or(u64::MAX)
+            }
+        }
+    }
+
+    /// A wait has started a cycle.
+    pub(super) fn started(&mut self, hint: &IdleHint) {
+        self.under_way = UnderWay {
+            started_with: Some(hint.allocated_bytes_since_cycle),
+            ..UnderWay::default()
+        };
+    }
+
+    /// A step was made, in a wait or not; `live_bytes` is what the collector says after it.
+    pub(super) fn stepped(
+        &mut self,
+        policy: &Policy,
+        progress: &Progress,
+        spent_ns: u64,
+        live_bytes: usize,
+    ) {
+        self.under_way.spent_ns += spent_ns;
+        self.under_way.freed_bytes += progress.freed_bytes;
+        if progress.finished_cycle {
+            let cycle = std::mem::take(&mut self.under_way);
+            if let Some(started_with) = cycle.started_with {
+                self.finished(policy, cycle, started_with, live_bytes);
+            }
+        }
+    }
+
+    fn finished(
+        &mut self,
+        policy: &Policy,
+        cycle: UnderWay,
+        started_with: usize,
+        live_bytes: usize,
+    ) {
+        self.last = Some(Cost {
+            spent_ns: cycle.spent_ns,
+            live_bytes,
+        });
+        let enough = started_with as u128 * u128::from(policy.productive_percent) / 100;
+        let productive = cycle.freed_bytes as u128 >= enough.max(1);
+        self.misses = match productive {
+            true => 0,
+            false => (self.misses + 1).min(MAX_BACKOFF),
+        };
+        // Without a count of allocations waits stand in for it: 1, 3, 7 … of them pass, and the next
+        // one that begins takes off one more.
+        self.skip_waits = match self.misses {
+            0 => 0,
+            misses => 1 << misses,
+        };
+    }
+
+    /// A wait has begun.
+    pub(super) fn wait_begins(&mut self) {
+        self.skip_waits = self.skip_waits.saturating_sub(1);
+    }
+}
+
+fn tells_allocation(hint: &IdleHint) -> bool {
+    hint.allocated_bytes_since_cycle != 0 || hint.live_bytes != 0
+}
+
+#[cfg(test)]
+#[path = "start_tests.rs"]
+mod tests;

@@ -1,0 +1,40 @@
+//! What a sleeper has done.
+
+use super::histogram::Histogram;
+
+/// Counters of one [`Sleeper`](super::Sleeper).
+#[non_exhaustive]
+#[derive(Clone, Debug, Default)]
+pub struct SleepStats {
+    /// Waits begun, also those that were ready at once.
+    pub waits: u64,
+    /// Looks for the event that did not block.
+    pub probes: u64,
+    /// Steps made while waiting.
+    pub steps: u64,
+    /// Steps that allocation forced on the program ([`Sleeper::forced_step`](super::Sleeper::forced_step)).
+    pub forced_steps: u64,
+    /// Cycles started while waiting.
+    pub cycles_started: u64,
+    /// CPU time of the steps made while waiting.
+    pub collected_ns: u64,
+    /// CPU time of the forced steps.
+    pub forced_ns: u64,
+    /// Bytes that steps made while waiting have freed.
+    pub freed_bytes: u64,
+    /// Times the heap was lent.
+    pub parks: u64,
+    /// CPU time, from the last look that found no event to the look that found it, of every wait
+    /// that ended right after a step: how late that step can have made the wait at most.
+    pub step_overrun: Histogram,
+}
+
+impl SleepStats {
+    /// The share of the collection's CPU time that was spent while waiting; 1 when there was none.
+    pub fn idle_share(&self) -> f64 {
+        match self.collected_ns + self.forced_ns {
+            0 => 1.0,
+            all_ns => self.collected_ns as f64 / all_ns as f64,
+        }
+    }
+}
