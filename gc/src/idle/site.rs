@@ -148,7 +148,9 @@ mod tests {
         let mut random = 1u64;
         let mut history = History::default();
         for _ in 0..10_000 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             history.observe(random >> (random >> 58));
             let step_ns = history.step_ns(&policy, random >> 40);
             assert!((15 * US..=100 * US).contains(&step_ns));
@@ -158,7 +160,10 @@ mod tests {
     #[test]
     fn sites_do_not_mix() {
         let mut sites = Sites::default();
-        let (a, b) = (SiteId::new(Kind::FdReadable, 3), SiteId::new(Kind::Timer, 3));
+        let (a, b) = (
+            SiteId::new(Kind::FdReadable, 3),
+            SiteId::new(Kind::Timer, 3),
+        );
         for _ in 0..8 {
             sites.observe(a, MS);
         }

@@ -34,6 +34,9 @@ pub(super) trait Wait {
     /// Whether [`block`](Self::block) returns when its limit has passed.
     const LIMITED: bool = true;
 
+    /// How many steps one wait may make before it blocks.
+    const MAX_STEPS: u32 = u32::MAX;
+
     /// Looks for the event without blocking.
     fn ready(&mut self) -> Option<Self::Event>;
 
@@ -57,6 +60,7 @@ struct Span {
     /// Nothing but the timeout can end it.
     timer: bool,
     started_cycle: bool,
+    steps_left: u32,
     empty_steps: u32,
 }
 
@@ -211,6 +215,7 @@ impl Sleeper {
             timeout_ns,
             timer,
             started_cycle: false,
+            steps_left: W::MAX_STEPS,
             empty_steps: 0,
         };
         let event = self.collect_then_block(c, wait, &mut span);
@@ -257,6 +262,7 @@ impl Sleeper {
             let before_ns = looked_ns.unwrap_or_else(cpu_ns);
             let progress = c.step(budget);
             self.stats.steps += 1;
+            span.steps_left -= 1;
             let event = self.look(wait);
             let spent_ns = cpu_ns().saturating_sub(before_ns);
             looked_ns = Some(before_ns + spent_ns);
@@ -292,8 +298,9 @@ impl Sleeper {
         left_ns: Option<u64>,
     ) -> Option<Budget> {
         let switches = self.policy.switches;
+        let spent = span.steps_left == 0 || span.empty_steps >= MAX_EMPTY_STEPS;
         let too_late = left_ns.is_some_and(|ns| ns < MIN_STEP_NS);
-        if !switches.collects() || too_late || span.empty_steps >= MAX_EMPTY_STEPS || c.contended() {
+        if !switches.collects() || spent || too_late || c.contended() {
             return None;
         }
         if !c.has_work() {

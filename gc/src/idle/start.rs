@@ -56,7 +56,10 @@ struct UnderWay {
 impl StartRule {
     /// Whether to start a cycle now.
     pub(super) fn starts(&self, policy: &Policy, hint: &IdleHint, wait: WaitSpan) -> bool {
-        if wait.expected_ns.is_some_and(|ns| ns < ns_of(policy.min_wait)) {
+        if wait
+            .expected_ns
+            .is_some_and(|ns| ns < ns_of(policy.min_wait))
+        {
             return false;
         }
         if !tells_allocation(hint) {
@@ -76,9 +79,8 @@ impl StartRule {
         elapsed_ns: u64,
     ) -> Option<u64> {
         let long_ns = ns_of(policy.long_wait);
-        let worth = elapsed_ns < long_ns
-            && tells_allocation(hint)
-            && self.is_worth(policy, hint, true);
+        let worth =
+            elapsed_ns < long_ns && tells_allocation(hint) && self.is_worth(policy, hint, true);
         worth.then_some(long_ns)
     }
 

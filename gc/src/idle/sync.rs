@@ -10,11 +10,7 @@ use super::sleeper::{Sleeper, Wait};
 
 impl Sleeper {
     /// Locks `m`. Nothing is collected where it can be locked at once, nor once it is locked.
-    pub fn lock<'m, C: Collector, T>(
-        &mut self,
-        c: &mut C,
-        m: &'m Mutex<T>,
-    ) -> MutexGuard<'m, T> {
+    pub fn lock<'m, C: Collector, T>(&mut self, c: &mut C, m: &'m Mutex<T>) -> MutexGuard<'m, T> {
         let site = SiteId::new(Kind::Mutex, std::ptr::from_ref(m).addr() as u64);
         loop {
             if let Some(guard) = self.wait_on(c, site, &mut LockWait { mutex: m }, None) {
@@ -43,7 +39,6 @@ impl Sleeper {
             condvar: v,
             guard: g,
             deadline,
-            looks: 0,
         };
         self.wait_on(c, site, &mut wait, timeout).unwrap_or(false)
     }
@@ -61,20 +56,23 @@ impl Sleeper {
         timeout: Option<Duration>,
     ) -> bool {
         let site = SiteId::new(Kind::Condvar, std::ptr::from_ref(v).addr() as u64);
-        let mut condition = condition;
-        if !condition(g) {
-            return true;
-        }
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mutex = MutexGuard::mutex(g);
-        MutexGuard::unlocked(g, || {
+        let mut condition = condition;
+        // Whoever gets the mutex before us may make the condition hold again.
+        while condition(g) {
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return false;
+            }
             let mut wait = ConditionWait {
                 condvar: v,
                 mutex,
                 condition: &mut condition,
             };
-            self.wait_on(c, site, &mut wait, timeout)
-        });
-        !condition(g)
+            MutexGuard::unlocked(g, || self.wait_on(c, site, &mut wait, left));
+        }
+        true
     }
 }
 
@@ -101,22 +99,17 @@ struct NotifyWait<'w, 'm, T> {
     condvar: &'w Condvar,
     guard: &'w mut MutexGuard<'m, T>,
     deadline: Option<Instant>,
-    looks: u32,
 }
 
 impl<T> Wait for NotifyWait<'_, '_, T> {
     type Event = bool;
 
     const LIMITED: bool = false;
+    const MAX_STEPS: u32 = 1;
 
-    /// There is nothing to look at; the second look, which follows the first step, waits.
+    /// There is nothing to look at.
     fn ready(&mut self) -> Option<bool> {
-        self.looks += 1;
         None
-    }
-
-    fn is_last_look(&self) -> bool {
-        self.looks > 1
     }
 
     fn block(&mut self, _limit: Option<Duration>) -> Option<bool> {
@@ -125,9 +118,7 @@ impl<T> Wait for NotifyWait<'_, '_, T> {
                 self.condvar.wait(self.guard);
                 Some(true)
             }
-            Some(deadline) => {
-                Some(!self.condvar.wait_until(self.guard, deadline).timed_out())
-            }
+            Some(deadline) => Some(!self.condvar.wait_until(self.guard, deadline).timed_out()),
         }
     }
 }
@@ -142,7 +133,7 @@ impl<T, F: FnMut(&mut T) -> bool> Wait for ConditionWait<'_, T, F> {
     type Event = ();
 
     fn ready(&mut self) -> Option<()> {
-        let mut guard = self.mutex.lock();
+        let mut guard = self.mutex.try_lock()?;
         (!(self.condition)(&mut guard)).then_some(())
     }
 

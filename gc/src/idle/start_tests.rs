@@ -1,0 +1,213 @@
+use super::*;
+use crate::step::CollectionPhase;
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+const MS: u64 = 1_000_000;
+
+const SHORT: WaitSpan = WaitSpan {
+    elapsed_ns: 0,
+    expected_ns: Some(3 * MS),
+    started_cycle: false,
+};
+const LONG: WaitSpan = WaitSpan {
+    elapsed_ns: 60 * MS,
+    expected_ns: None,
+    started_cycle: false,
+};
+
+fn hint(allocated: usize, live: usize) -> IdleHint {
+    IdleHint {
+        allocated_bytes_since_cycle: allocated,
+        live_bytes: live,
+        ..IdleHint::default()
+    }
+}
+
+/// A whole cycle that a wait started.
+fn cycle(rule: &mut StartRule, before: IdleHint, spent_ns: u64, freed: usize, live: usize) {
+    rule.started(&before);
+    let end = Progress::new(CollectionPhase::Sleeping, live, freed, true);
+    rule.stepped(&Policy::default(), &end, spent_ns, live);
+}
+
+/// The least allocation that starts a cycle.
+fn needed(rule: &StartRule, live: usize, wait: WaitSpan) -> usize {
+    let policy = Policy::default();
+    let (mut no, mut yes) = (0, 1usize << 40);
+    while yes - no > 1 {
+        let middle = no + (yes - no) / 2;
+        match rule.starts(&policy, &hint(middle, live), wait) {
+            true => yes = middle,
+            false => no = middle,
+        }
+    }
+    yes
+}
+
+#[test]
+fn a_small_heap_is_collected_every_quarter_mebibyte() {
+    let mut rule = StartRule::default();
+    assert_eq!(needed(&rule, 300 * KIB, SHORT), 256 * KIB);
+    cycle(
+        &mut rule,
+        hint(256 * KIB, 300 * KIB),
+        MS / 4,
+        250 * KIB,
+        300 * KIB,
+    );
+    assert_eq!(needed(&rule, 300 * KIB, SHORT), 256 * KIB);
+    assert_eq!(needed(&rule, 300 * KIB, LONG), 16 * KIB);
+}
+
+#[test]
+fn a_big_heap_is_collected_by_what_it_costs() {
+    let mut rule = StartRule::default();
+    assert_eq!(
+        needed(&rule, 20 * MIB, SHORT) / MIB,
+        1,
+        "2 ms, before any is known"
+    );
+    cycle(&mut rule, hint(MIB, 20 * MIB), 4 * MS, MIB, 20 * MIB);
+    assert_eq!(needed(&rule, 20 * MIB, SHORT), 2_000 * KIB);
+    assert_eq!(needed(&rule, 40 * MIB, SHORT), 4_000 * KIB);
+    assert_eq!(needed(&rule, 20 * MIB, LONG), 250 * KIB);
+    assert_eq!(needed(&rule, MIB, LONG), 16 * KIB);
+}
+
+#[test]
+fn an_unproductive_cycle_doubles_what_the_next_one_needs_and_a_productive_one_forgives() {
+    let mut rule = StartRule::default();
+    for misses in 1..=20 {
+        cycle(&mut rule, hint(MIB, MIB), MS / 10, 10 * KIB, MIB);
+        assert_eq!(
+            needed(&rule, MIB, SHORT),
+            (256 * KIB) << misses.min(MAX_BACKOFF)
+        );
+    }
+    cycle(&mut rule, hint(64 * MIB, MIB), MS / 10, 60 * MIB, MIB);
+    assert_eq!(needed(&rule, MIB, SHORT), 256 * KIB);
+}
+
+#[test]
+fn nothing_allocated_starts_nothing() {
+    let rule = StartRule::default();
+    let policy = Policy {
+        start_bytes: 0,
+        long_start_bytes: 0,
+        ..Policy::default()
+    };
+    assert!(!rule.starts(&policy, &hint(0, 300 * KIB), LONG));
+    assert_eq!(rule.look_again_ns(&policy, &hint(0, 300 * KIB), 0), None);
+}
+
+#[test]
+fn a_wait_is_looked_at_again_when_only_its_length_is_missing() {
+    let rule = StartRule::default();
+    let policy = Policy::default();
+    let some = hint(100 * KIB, 300 * KIB);
+    assert!(!rule.starts(&policy, &some, SHORT));
+    assert_eq!(rule.look_again_ns(&policy, &some, 0), Some(50 * MS));
+    assert_eq!(rule.look_again_ns(&policy, &some, 50 * MS), None);
+    assert_eq!(
+        rule.look_again_ns(&policy, &hint(10 * KIB, 300 * KIB), 0),
+        None
+    );
+}
+
+#[test]
+fn short_waits_and_deep_stacks_start_nothing() {
+    let rule = StartRule::default();
+    let policy = Policy::default();
+    let blink = WaitSpan {
+        expected_ns: Some(10_000),
+        ..SHORT
+    };
+    assert!(!rule.starts(&policy, &hint(64 * MIB, MIB), blink));
+    let deep = IdleHint {
+        depth: StackDepth::Frames(1_000),
+        ..hint(64 * MIB, MIB)
+    };
+    assert!(!rule.starts(&policy, &deep, SHORT));
+    assert!(rule.starts(&policy, &deep, LONG));
+}
+
+#[test]
+fn a_collector_that_tells_nothing_is_asked_less_often_after_each_miss() {
+    let policy = Policy::default();
+    let mut rule = StartRule::default();
+    let mut pauses = Vec::new();
+    let mut passed = 0;
+    for _ in 0..600 {
+        rule.wait_begins();
+        if rule.starts(&policy, &hint(0, 0), SHORT) {
+            cycle(&mut rule, hint(0, 0), MS, 0, 0);
+            pauses.push(std::mem::take(&mut passed));
+        } else {
+            passed += 1;
+        }
+    }
+    assert_eq!(pauses, [0, 1, 3, 7, 15, 31, 63, 127, 255]);
+    cycle(&mut rule, hint(0, 0), MS, 1, 0);
+    rule.wait_begins();
+    assert!(rule.starts(&policy, &hint(0, 0), SHORT));
+    let again = WaitSpan {
+        started_cycle: true,
+        ..SHORT
+    };
+    assert!(!rule.starts(&policy, &hint(0, 0), again), "once in a wait");
+}
+
+/// A program that allocates at random, whose garbage is a random share of that and whose live heap
+/// wanders; a cycle costs a fixed time for each live KiB.
+#[test]
+fn idle_work_stays_under_its_cap_re_arms_and_falls_silent() {
+    let policy = Policy::default();
+    for seed in 1..=50u64 {
+        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut below = |n: u64| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random % n
+        };
+        let cost_ns_per_kib = 50 + below(1_000);
+        let garbage_percent = below(101) as usize;
+        let mut rule = StartRule::default();
+        let (mut live, mut since, mut allocated, mut spent_ns) = (MIB, 0usize, 0usize, 0u64);
+        let mut dearest_ns = 0;
+        let mut cycles = 0;
+        for _ in 0..4_000 {
+            let bytes = below(64 * 1024) as usize;
+            since += bytes;
+            allocated += bytes;
+            let wait = if below(50) == 0 { LONG } else { SHORT };
+            let before = hint(since, live);
+            if rule.starts(&policy, &before, wait) {
+                cycles += 1;
+                let freed = since * garbage_percent / 100;
+                live = (live + since - freed).min(64 * MIB);
+                since = 0;
+                let cost_ns = live as u64 / 1024 * cost_ns_per_kib;
+                spent_ns += cost_ns;
+                dearest_ns = dearest_ns.max(cost_ns);
+                cycle(&mut rule, before, cost_ns, freed, live);
+                assert!(
+                    !rule.starts(&policy, &hint(0, live), LONG),
+                    "silent with nothing new"
+                );
+            }
+        }
+        assert!(cycles > 0, "seed {seed} never collected");
+        let cap_ns = allocated as u64 / 1024 * policy.long_price_ns_per_kib;
+        // The first cycle is started on a guess; later ones follow the live heap one cycle late.
+        assert!(
+            spent_ns <= cap_ns + 2 * dearest_ns,
+            "seed {seed}: {spent_ns} over {cap_ns}"
+        );
+        assert!(
+            needed(&rule, live, LONG) < 1 << 40,
+            "re-armed by allocation"
+        );
+    }
+}

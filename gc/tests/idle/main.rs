@@ -1,0 +1,7 @@
+//! The waits that collect.
+
+mod kinds;
+mod recorder;
+mod start;
+mod table;
+mod waits;

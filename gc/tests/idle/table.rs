@@ -1,0 +1,345 @@
+//! Every kind of wait in every situation: what is asked of the collector, in which order.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::recorder::{Call, Recorder, spin};
+use crate::waits::{Trigger, Waiting, all};
+use sleepy_gc::idle::{Policy, Sleeper, Switches};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn for_all(mut check: impl FnMut(&mut dyn Waiting, &mut Sleeper)) {
+    for mut waiting in all() {
+        let mut sleeper = Sleeper::new(Policy::default());
+        check(&mut *waiting, &mut sleeper);
+    }
+}
+
+/// As [`for_all`], less the waits that take no timeout.
+fn for_all_with_timeout(mut check: impl FnMut(&mut dyn Waiting, &mut Sleeper)) {
+    for_all(|waiting, sleeper| {
+        if waiting.name() != "lock" {
+            check(waiting, sleeper);
+        }
+    });
+}
+
+fn after(delay: Duration, trigger: Trigger) -> thread::JoinHandle<()> {
+    thread::spawn(move || {
+        thread::sleep(delay);
+        trigger();
+    })
+}
+
+#[test]
+fn ready_at_once_starts_steps_and_lends_nothing() {
+    for_all(|waiting, sleeper| {
+        let mut c = Recorder::working(100);
+        c.allocated_bytes = 1 << 30;
+        waiting.trigger()();
+        assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
+        assert_eq!(c.calls(), [], "{}", waiting.name());
+    });
+}
+
+#[test]
+fn after_the_event_no_step_runs() {
+    for_all(|waiting, sleeper| {
+        let mut c = Recorder::working(100);
+        let mut trigger = Some(waiting.trigger());
+        c.in_step = Some(Box::new(move |made| {
+            if made == 3 {
+                trigger.take().unwrap()();
+            }
+        }));
+        assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
+        assert_eq!(c.calls(), [Call::Step; 4], "{}", waiting.name());
+        assert_eq!(sleeper.stats().steps, 4);
+        assert_eq!(sleeper.stats().step_overrun.count(), 1);
+    });
+}
+
+#[test]
+fn a_timeout_in_a_step_ends_the_wait() {
+    for_all_with_timeout(|waiting, sleeper| {
+        let mut c = Recorder::working(100);
+        c.in_step = Some(Box::new(|made| {
+            if made == 2 {
+                spin(150 * MS);
+            }
+        }));
+        assert!(
+            !waiting.wait(sleeper, &mut c, Some(100 * MS)),
+            "{}",
+            waiting.name()
+        );
+        assert_eq!(c.calls(), [Call::Step; 3], "{}", waiting.name());
+        let overrun = &sleeper.stats().step_overrun;
+        assert_eq!(overrun.count(), 1);
+        assert!(overrun.max() < 151_000_000, "{overrun:?}");
+    });
+}
+
+#[test]
+fn the_timeout_is_what_is_left_after_steps() {
+    for_all_with_timeout(|waiting, sleeper| {
+        let mut c = Recorder::working(3);
+        c.in_step = Some(Box::new(|_| spin(40 * MS)));
+        let begun = Instant::now();
+        assert!(!waiting.wait(sleeper, &mut c, Some(160 * MS)));
+        let took = begun.elapsed();
+        assert!(took >= 160 * MS, "{} after {took:?}", waiting.name());
+        assert!(took < 270 * MS, "{} after {took:?}", waiting.name());
+        let mut expected = vec![Call::Step; 3];
+        expected.extend([Call::Lend, Call::TakeBack]);
+        assert_eq!(c.calls()[..5], expected, "{}", waiting.name());
+    });
+}
+
+#[test]
+fn with_nothing_to_collect_the_heap_is_lent_at_once() {
+    for_all(|waiting, sleeper| {
+        let mut c = Recorder::default();
+        let event = after(20 * MS, waiting.trigger());
+        assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
+        assert_eq!(
+            c.calls(),
+            [Call::Lend, Call::TakeBack],
+            "{}",
+            waiting.name()
+        );
+        assert_eq!(sleeper.stats().parks, 1);
+        event.join().unwrap();
+    });
+}
+
+#[test]
+fn a_collector_that_finishes_is_lent() {
+    for_all(|waiting, sleeper| {
+        let mut c = Recorder::working(5);
+        let event = after(20 * MS, waiting.trigger());
+        assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
+        let mut expected = vec![Call::Step; 5];
+        expected.extend([Call::Lend, Call::TakeBack]);
+        assert_eq!(c.calls(), expected, "{}", waiting.name());
+        event.join().unwrap();
+    });
+}
+
+#[test]
+fn an_event_from_another_thread_ends_the_steps() {
+    for_all(|waiting, sleeper| {
+        let mut c = Recorder::working(u32::MAX);
+        c.in_step = Some(Box::new(|_| spin(Duration::from_micros(50))));
+        let event = after(10 * MS, waiting.trigger());
+        assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
+        assert_eq!(c.count(Call::Lend), 0, "{}", waiting.name());
+        assert!(c.count(Call::Step) > 0, "{}", waiting.name());
+        assert_eq!(sleeper.stats().step_overrun.count(), 1);
+        event.join().unwrap();
+    });
+}
+
+#[test]
+fn a_contended_lock_is_given_up_and_not_collected_under() {
+    for_all(|waiting, sleeper| {
+        let mut c = Recorder::working(100);
+        c.contended = true;
+        let event = after(5 * MS, waiting.trigger());
+        assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
+        assert_eq!(c.count(Call::Step), 0, "{}", waiting.name());
+        assert_eq!(c.count(Call::Lend), c.count(Call::TakeBack));
+        event.join().unwrap();
+    });
+}
+
+#[test]
+fn a_zero_timeout_looks_and_does_nothing_else() {
+    for_all_with_timeout(|waiting, sleeper| {
+        let mut c = Recorder::working(100);
+        assert!(!waiting.wait(sleeper, &mut c, Some(Duration::ZERO)));
+        assert_eq!(c.calls(), [], "{}", waiting.name());
+        waiting.trigger()();
+        assert!(waiting.wait(sleeper, &mut c, Some(Duration::ZERO)));
+        assert_eq!(c.calls(), [], "{}", waiting.name());
+    });
+}
+
+#[test]
+fn with_all_switches_off_a_wait_is_plain() {
+    for_all(|waiting, _| {
+        let mut sleeper = Sleeper::new(Policy::off());
+        let mut c = Recorder::working(100);
+        let event = after(5 * MS, waiting.trigger());
+        assert!(
+            waiting.wait(&mut sleeper, &mut c, None),
+            "{}",
+            waiting.name()
+        );
+        assert_eq!(c.calls(), [], "{}", waiting.name());
+        let stats = sleeper.stats();
+        assert_eq!((stats.probes, stats.steps, stats.parks), (0, 0, 0));
+        event.join().unwrap();
+    });
+}
+
+#[test]
+fn signals_do_not_end_a_wait() {
+    signals::ignore_with_handler();
+    for_all(|waiting, sleeper| {
+        let mut c = Recorder::working(2);
+        let me = signals::this_thread();
+        let trigger = waiting.trigger();
+        let event = thread::spawn(move || {
+            for _ in 0..5 {
+                thread::sleep(2 * MS);
+                signals::interrupt(me);
+            }
+            trigger();
+        });
+        let begun = Instant::now();
+        assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
+        assert!(begun.elapsed() >= 10 * MS, "{}", waiting.name());
+        assert_eq!(c.count(Call::Step), 2, "{}", waiting.name());
+        assert_eq!(c.count(Call::Lend), c.count(Call::TakeBack));
+        event.join().unwrap();
+    });
+}
+
+#[test]
+fn signals_do_not_shorten_or_lengthen_a_timeout() {
+    signals::ignore_with_handler();
+    for_all_with_timeout(|waiting, sleeper| {
+        let mut c = Recorder::default();
+        let me = signals::this_thread();
+        let signals = thread::spawn(move || {
+            for _ in 0..10 {
+                thread::sleep(9 * MS);
+                signals::interrupt(me);
+            }
+        });
+        let begun = Instant::now();
+        assert!(!waiting.wait(sleeper, &mut c, Some(100 * MS)));
+        let took = begun.elapsed();
+        assert!(
+            took >= 100 * MS && took < 190 * MS,
+            "{} {took:?}",
+            waiting.name()
+        );
+        signals.join().unwrap();
+    });
+}
+
+#[test]
+fn each_switch_forbids_its_part() {
+    use sleepy_gc::CollectionPhase::{Marking, Sweeping};
+    let cases = [
+        (
+            Switches {
+                mark: false,
+                ..Switches::ON
+            },
+            Some(Marking),
+            0,
+            1,
+        ),
+        (
+            Switches {
+                mark: false,
+                ..Switches::ON
+            },
+            Some(Sweeping),
+            3,
+            1,
+        ),
+        (
+            Switches {
+                sweep: false,
+                ..Switches::ON
+            },
+            Some(Sweeping),
+            0,
+            1,
+        ),
+        (
+            Switches {
+                sweep: false,
+                ..Switches::ON
+            },
+            Some(Marking),
+            3,
+            1,
+        ),
+        (
+            Switches {
+                park: false,
+                ..Switches::ON
+            },
+            Some(Marking),
+            3,
+            0,
+        ),
+        (
+            Switches {
+                start: false,
+                ..Switches::ON
+            },
+            Some(Marking),
+            3,
+            1,
+        ),
+    ];
+    for (switches, phase, steps, lends) in cases {
+        for_all(|waiting, _| {
+            let mut sleeper = Sleeper::new(Policy {
+                switches,
+                ..Policy::default()
+            });
+            let mut c = Recorder::working(3);
+            c.phase = phase;
+            let event = after(5 * MS, waiting.trigger());
+            assert!(waiting.wait(&mut sleeper, &mut c, None));
+            assert_eq!(
+                c.count(Call::Step),
+                steps,
+                "{} {switches:?}",
+                waiting.name()
+            );
+            assert_eq!(
+                c.count(Call::Lend),
+                lends,
+                "{} {switches:?}",
+                waiting.name()
+            );
+            event.join().unwrap();
+        });
+    }
+}
+
+mod signals {
+    //! A signal whose handler does nothing, and which interrupts system calls.
+
+    pub fn ignore_with_handler() {
+        extern "C" fn handler(_: libc::c_int) {}
+        // SAFETY: an all-zero `sigaction` is valid; the handler does nothing at all.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handler as *const () as usize;
+            assert_eq!(
+                libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()),
+                0
+            );
+        }
+    }
+
+    pub fn this_thread() -> libc::pthread_t {
+        // SAFETY: always sound.
+        unsafe { libc::pthread_self() }
+    }
+
+    pub fn interrupt(thread: libc::pthread_t) {
+        // SAFETY: the thread that is signalled joins the one that signals before it ends.
+        assert_eq!(unsafe { libc::pthread_kill(thread, libc::SIGUSR1) }, 0);
+    }
+}
