@@ -50,7 +50,7 @@ const WIDTH: u32 = 960;
 const MEMORY_HEIGHT: u32 = 380;
 const PHASE_HEIGHT: u32 = 110;
 const LABEL_WIDTH: u32 = 64;
-const FONT: (&str, u32) = ("sans-serif", 13);
+const FONT: (&str, u32) = ("sans-serif", 16);
 
 /// More points than this are no longer seen as different.
 const MOST_POINTS: usize = 1500;
@@ -72,17 +72,39 @@ pub(super) fn memory(summary: &Summary, all: &[ModeRuns]) -> Result<String, Comp
     Ok(svg)
 }
 
-/// The phases of one run on the time axis of [`memory`].
-pub(super) fn phases(run: &Run, end_s: f64) -> Result<String, CompareError> {
+/// The phases of the runs that have a trace, each a picture, with the axes in common.
+pub(super) fn phases(summary: &Summary, all: &[ModeRuns]) -> Result<Vec<String>, CompareError> {
+    let end_s = end_s(summary, all);
+    let traced: Vec<Vec<[f64; 5]>> = shown(summary, all)
+        .filter(|run| run.stats.is_some())
+        .map(|run| shares(&run.spans, run.started_us, end_s))
+        .collect();
+    let busiest = traced
+        .iter()
+        .flatten()
+        .map(work_percent)
+        .fold(1.0, f64::max);
+    traced
+        .iter()
+        .map(|shares| phase_picture(shares, end_s, busiest * 1.1))
+        .collect()
+}
+
+fn phase_picture(
+    shares: &[[f64; 5]],
+    end_s: f64,
+    top_percent: f64,
+) -> Result<String, CompareError> {
     let mut svg = String::new();
     let area = SVGBackend::with_string(&mut svg, (WIDTH, PHASE_HEIGHT)).into_drawing_area();
-    draw_phases(&area, run, end_s).map_err(|error| CompareError::Chart(error.to_string()))?;
+    draw_phases(&area, shares, end_s, top_percent)
+        .map_err(|error| CompareError::Chart(error.to_string()))?;
     drop(area);
     Ok(svg)
 }
 
 /// The right end of the time axis: the longest run that is shown.
-pub(super) fn end_s(summary: &Summary, all: &[ModeRuns]) -> f64 {
+fn end_s(summary: &Summary, all: &[ModeRuns]) -> f64 {
     shown(summary, all)
         .map(|run| run.wall.as_secs_f64())
         .fold(0.001, f64::max)
@@ -107,6 +129,7 @@ fn draw_memory<'a>(area: &Drawing<'a>, summary: &Summary, all: &[ModeRuns]) -> D
         * 1.05;
     let mut chart = ChartBuilder::on(area)
         .margin_top(8)
+        .margin_left(8)
         .margin_right(16)
         .x_label_area_size(40)
         .y_label_area_size(LABEL_WIDTH)
@@ -152,13 +175,16 @@ fn draw_memory<'a>(area: &Drawing<'a>, summary: &Summary, all: &[ModeRuns]) -> D
     Ok(())
 }
 
-fn draw_phases<'a>(area: &Drawing<'a>, run: &Run, end_s: f64) -> DrawingResult<'a> {
-    let shares = shares(&run.spans, run.started_us, end_s);
-    let work = |bucket: &[f64; 5]| bucket[..4].iter().sum::<f64>() * 100.0;
-    let top = shares.iter().map(work).fold(1.0, f64::max) * 1.1;
+fn draw_phases<'a>(
+    area: &Drawing<'a>,
+    shares: &[[f64; 5]],
+    end_s: f64,
+    top: f64,
+) -> DrawingResult<'a> {
     let strip = top * 0.16;
     let mut chart = ChartBuilder::on(area)
         .margin_top(4)
+        .margin_left(8)
         .margin_right(16)
         .x_label_area_size(4)
         .y_label_area_size(LABEL_WIDTH)
@@ -216,6 +242,11 @@ fn phase_index(phase: Phase) -> usize {
         Phase::ForcedSweep => 3,
         Phase::Parked => 4,
     }
+}
+
+/// The part of a stretch in which the collector worked, in percent.
+fn work_percent(stretch: &[f64; 5]) -> f64 {
+    stretch[..4].iter().sum::<f64>() * 100.0
 }
 
 /// For each stretch of time the share of it that each phase took.

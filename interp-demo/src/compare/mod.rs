@@ -169,3 +169,128 @@ fn progress_bar(runs: usize) -> ProgressBar {
     bar.enable_steady_tick(Duration::from_millis(500));
     bar
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// Stands in for the interpreter: notes what `--stats=json:` and `--gc-trace=json:` ask for, drops
+    /// the other options, and gives the script to the shell.
+    const STAND_IN: &str = r#"#!/bin/sh
+while :; do
+  case $1 in
+    --stats=json:*) echo '{"cycles":3,"idle_steps":9,"collected_ns":5}' > "${1#*:}" ;;
+    --gc-trace=json:*) echo '{"phase":"parked","start_us":0,"end_us":9000000000000000}' > "${1#*:}" ;;
+    --*) ;;
+    *) exec /bin/sh "$@" ;;
+  esac
+  shift
+done
+"#;
+
+    struct Setting {
+        folder: tempfile::TempDir,
+        executable: PathBuf,
+    }
+
+    impl Setting {
+        fn new(script: &str) -> Self {
+            let folder = tempfile::tempdir().expect("a folder");
+            let executable = folder.path().join("stand-in");
+            fs::write(&executable, STAND_IN).expect("a write");
+            fs::set_permissions(&executable, fs::Permissions::from_mode(0o755)).expect("a mode");
+            fs::write(folder.path().join("script"), script).expect("a write");
+            Self { folder, executable }
+        }
+
+        fn path(&self, name: &str) -> String {
+            self.folder.path().join(name).display().to_string()
+        }
+
+        fn compare(&self, words: &[&str]) -> Result<(), String> {
+            let script = self.path("script");
+            let words = words
+                .iter()
+                .copied()
+                .chain([script.as_str()])
+                .map(OsString::from);
+            let options = Options::parse(words).expect("valid options");
+            super::compare(&options, &self.executable).map_err(|error| error.to_string())
+        }
+    }
+
+    #[test]
+    fn a_comparison_writes_json_and_a_page() {
+        let setting = Setting::new("sleep 0.05; echo done");
+        let (json, html) = (setting.path("json"), setting.path("html"));
+        setting
+            .compare(&[
+                "--rounds", "2", "--peer", "sh", "--json", &json, "--html", &html,
+            ])
+            .expect("a comparison");
+        let json: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(json).expect("a file")).expect("JSON");
+        let modes = json["modes"].as_array().expect("modes");
+        let names: Vec<&str> = modes
+            .iter()
+            .filter_map(|mode| mode["name"].as_str())
+            .collect();
+        assert_eq!(names, ["off", "gc", "gc+scavenger", "sh"]);
+        assert_eq!(modes[0]["gc"]["idle_share"]["median"], 1);
+        let page = fs::read_to_string(html).expect("a file");
+        assert_eq!(
+            page.matches("<svg").count(),
+            4,
+            "memory, and the phases of three modes"
+        );
+        for colour in &chart::MODE_COLOURS[..4] {
+            let curve = format!(
+                "stroke=\"{}\" stroke-width=\"2\"",
+                chart::colour_name(*colour)
+            );
+            assert_eq!(page.matches(&curve).count(), 1, "{curve}");
+        }
+        assert!(
+            !page.contains("src=") && !page.contains("href="),
+            "the page loads nothing"
+        );
+    }
+
+    #[test]
+    fn a_difference_is_an_error_after_all_was_written() {
+        let setting = Setting::new("echo $$");
+        let json = setting.path("json");
+        let message = setting
+            .compare(&["--rounds", "1", "--json", &json])
+            .expect_err("a difference");
+        assert_eq!(
+            message,
+            "the results differ: mode 'gc' printed something else than mode 'off'"
+        );
+        assert!(fs::metadata(json).expect("a file").len() > 0);
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_before_the_first_run() {
+        let setting = Setting::new("touch $0.ran");
+        for (words, part) in [
+            (["--peer", "lua5.9"], "cannot run peer 'lua5.9'"),
+            (
+                ["--json", "/no/such/folder/out"],
+                "cannot write '/no/such/folder/out'",
+            ),
+            (["--html", "/"], "cannot write '/'"),
+        ] {
+            let message = setting.compare(&words).expect_err("a refusal");
+            assert!(message.starts_with(part), "{message}");
+        }
+        fs::remove_file(setting.path("script")).expect("the script");
+        let message = setting.compare(&[]).expect_err("a refusal");
+        assert!(message.starts_with("cannot open script '"), "{message}");
+        assert!(!Path::new(&setting.path("script.ran")).exists());
+    }
+}

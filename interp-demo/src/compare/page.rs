@@ -46,20 +46,13 @@ th { font-weight: 600; vertical-align: bottom; } th:first-child, td:first-child 
 /// Renders the page.
 pub(super) fn render(summary: &Summary, all: &[ModeRuns]) -> Result<String, CompareError> {
     let title = escape(&table::title(summary));
-    let end_s = chart::end_s(summary, all);
     let mut phases = String::new();
-    for (mode, run) in all
-        .iter()
-        .zip(chart::shown(summary, all))
-        .filter(|(mode, _)| mode.mode.own)
-    {
+    let own = all.iter().filter(|mode| mode.mode.own);
+    for (mode, picture) in own.zip(chart::phases(summary, all)?) {
         let name = escape(&mode.mode.name);
         push(
             &mut phases,
-            format_args!(
-                "<h2>The collector in mode {name}</h2>\n{}\n",
-                chart::phases(run, end_s)?
-            ),
+            format_args!("<h2>The collector in mode {name}</h2>\n{picture}\n"),
         );
     }
     Ok(format!(

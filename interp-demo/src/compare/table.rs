@@ -1,6 +1,6 @@
 //! The table of a comparison, for the terminal and for the page.
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, Table, TableComponent, presets};
 
 use super::summary::{Delays, Figure, ModeSummary, Summary};
 
@@ -75,7 +75,13 @@ pub(super) fn cells(summary: &Summary) -> (Vec<&'static str>, Vec<Vec<String>>) 
 pub(super) fn render(summary: &Summary) -> String {
     let (headings, rows) = cells(summary);
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+    table.load_preset(presets::NOTHING);
+    for line in [
+        TableComponent::HeaderLines,
+        TableComponent::MiddleHeaderIntersections,
+    ] {
+        table.set_style(line, '─');
+    }
     table.set_header(
         headings
             .iter()
