@@ -1,0 +1,153 @@
+//! The state of a heap, apart from the handle that its owner holds.
+//!
+//! It lives in memory straight from the OS that is never unmapped and only ever holds heaps, so the scavenger and
+//! `stats` may look at its atomic parts at any time. Everything else belongs to the owner, or to the scavenger while
+//! the park word says so.
+
+use crate::lock::RawLock;
+use crate::os;
+use crate::page::{EMPTY_PAGE, Page};
+use crate::size_class::CLASS_COUNT;
+use core::cell::Cell;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+/// A figure with one writer at a time, that anybody may read. Relaxed: it publishes nothing but itself.
+#[repr(transparent)]
+pub(crate) struct Figure(AtomicUsize);
+
+impl Figure {
+    const fn new() -> Self {
+        Self(AtomicUsize::new(0))
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&self, value: usize) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    pub(crate) fn add(&self, amount: usize) {
+        self.set(self.get().wrapping_add(amount));
+    }
+
+    #[inline(always)]
+    pub(crate) fn sub(&self, amount: usize) {
+        self.set(self.get().wrapping_sub(amount));
+    }
+}
+
+/// See the module's documentation.
+#[repr(C, align(128))]
+pub(crate) struct Inner {
+    /// The pages of each class that may have something to allocate, or [`EMPTY_PAGE`].
+    pub(crate) bins: [Cell<*const Page>; CLASS_COUNT],
+    /// Bytes in blocks and collectors' units in use, by size of the block.
+    pub(crate) live: Figure,
+    /// Bytes in units that are formed or dirty, and not released.
+    pub(crate) committed: Figure,
+    /// Bytes in released units of pages in use.
+    pub(crate) holed: Figure,
+    /// All pages of size classes.
+    pub(crate) pages: Cell<*const Page>,
+    /// All pages that hold one block, and collectors' runs.
+    pub(crate) runs: Cell<*const Page>,
+    /// The heap made before this one; fixed.
+    older: AtomicPtr<Inner>,
+    /// The next heap that can be used again. Guarded by [`SPARE_LOCK`].
+    spare_next: Cell<*const Inner>,
+}
+
+impl Inner {
+    pub(crate) const fn new() -> Self {
+        Self {
+            bins: [const { Cell::new(ptr::from_ref(&EMPTY_PAGE.0)) }; CLASS_COUNT],
+            live: Figure::new(),
+            committed: Figure::new(),
+            holed: Figure::new(),
+            pages: Cell::new(ptr::null()),
+            runs: Cell::new(ptr::null()),
+            older: AtomicPtr::new(ptr::null_mut()),
+            spare_next: Cell::new(ptr::null()),
+        }
+    }
+}
+
+/// What the handle of a lent heap points at: no class has a page, and no page is its own, so that every allocation and
+/// every free goes the slow way and takes the heap back. The fast paths pay nothing for it.
+pub(crate) struct LentInner(pub(crate) Inner);
+
+// SAFETY: nobody writes it: it has no pages, and its figures change only with blocks of its pages.
+unsafe impl Sync for LentInner {}
+
+pub(crate) static LENT: LentInner = LentInner(Inner::new());
+
+/// Guards the list of heaps to use again, and the memory for new ones.
+static SPARE_LOCK: RawLock = RawLock::new();
+/// Heaps that were dropped. Guarded by [`SPARE_LOCK`].
+static SPARE: AtomicPtr<Inner> = AtomicPtr::new(ptr::null_mut());
+/// All heaps ever made, newest first. Release publishes a new one to the acquire of those who walk the list.
+static NEWEST: AtomicPtr<Inner> = AtomicPtr::new(ptr::null_mut());
+
+/// Heaps made from one mapping.
+const CHUNK_HEAPS: usize = 16;
+
+/// A heap without pages, or `None` when the OS gives no memory for one.
+pub(crate) fn obtain() -> Option<&'static Inner> {
+    SPARE_LOCK.lock();
+    if SPARE.load(Ordering::Relaxed).is_null() {
+        make_chunk();
+    }
+    // SAFETY: heaps are never unmapped.
+    let heap: Option<&'static Inner> = unsafe { SPARE.load(Ordering::Relaxed).as_ref() };
+    if let Some(heap) = heap {
+        SPARE.store(heap.spare_next.get().cast_mut(), Ordering::Relaxed);
+    }
+    SPARE_LOCK.unlock();
+    heap
+}
+
+/// Lets a heap without pages be used again.
+pub(crate) fn give_up(heap: &'static Inner) {
+    SPARE_LOCK.lock();
+    heap.spare_next.set(SPARE.load(Ordering::Relaxed));
+    SPARE.store(ptr::from_ref(heap).cast_mut(), Ordering::Relaxed);
+    SPARE_LOCK.unlock();
+}
+
+/// Makes more heaps. Needs the lock.
+#[cold]
+fn make_chunk() {
+    let Some(memory) = os::map(CHUNK_HEAPS * size_of::<Inner>()) else {
+        return;
+    };
+    for index in 0..CHUNK_HEAPS {
+        // SAFETY: inside the new mapping, which is aligned to an OS page and nobody else's.
+        let heap = unsafe {
+            let place = memory.cast::<Inner>().add(index);
+            place.write(Inner::new());
+            place.as_ref()
+        };
+        heap.older
+            .store(NEWEST.load(Ordering::Relaxed), Ordering::Relaxed);
+        heap.spare_next.set(SPARE.load(Ordering::Relaxed));
+        SPARE.store(ptr::from_ref(heap).cast_mut(), Ordering::Relaxed);
+        NEWEST.store(ptr::from_ref(heap).cast_mut(), Ordering::Release);
+    }
+}
+
+/// All heaps that were ever made, those that are not in use included. Only their atomic parts may be looked at.
+pub(crate) fn heaps() -> impl Iterator<Item = &'static Inner> {
+    let mut next = NEWEST.load(Ordering::Acquire);
+    core::iter::from_fn(move || {
+        // SAFETY: heaps are initialised before they are published, and never unmapped.
+        let heap = unsafe { next.as_ref() }?;
+        next = heap.older.load(Ordering::Relaxed);
+        Some(heap)
+    })
+}

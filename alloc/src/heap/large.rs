@@ -1,0 +1,142 @@
+//! Blocks above the size classes: a run of slices for each, or a mapping of its own when no arena can hold it.
+
+use super::inner::Inner;
+use super::small::{push, remove};
+use crate::arena::{self, SLICE_BYTES, Slice, UNIT_BYTES, UNITS_PER_SLICE};
+use crate::page::{Kind, Page};
+use crate::poison;
+use crate::units::mask_of;
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+/// A block, and whether its memory is known to be zero.
+pub(crate) struct Fresh {
+    pub(crate) block: NonNull<u8>,
+    pub(crate) zeroed: bool,
+}
+
+impl Inner {
+    /// Allocates a block that no class serves.
+    #[cold]
+    pub(crate) fn alloc_large(&self, layout: Layout) -> Option<Fresh> {
+        let bytes = layout.size().next_multiple_of(UNIT_BYTES);
+        let slices = bytes.div_ceil(SLICE_BYTES);
+        let align = layout.align().div_ceil(SLICE_BYTES);
+        let (run, kind) = if arena::fits(slices, align) {
+            (arena::claim(slices, align)?, Kind::Large)
+        } else if align == 1 {
+            (arena::map_huge(bytes)?, Kind::Huge)
+        } else {
+            return None;
+        };
+        let page = self.new_run(run.ptr, kind, slices, bytes);
+        if !run.zeroed {
+            release_tail(page, bytes);
+        }
+        poison::used(run.ptr, layout.size());
+        Some(Fresh {
+            block: run.ptr,
+            zeroed: run.zeroed,
+        })
+    }
+
+    /// Makes the descriptor of a run of this heap of which `bytes` are in use.
+    pub(crate) fn new_run(
+        &self,
+        start: NonNull<u8>,
+        kind: Kind,
+        slices: usize,
+        bytes: usize,
+    ) -> &'static Page {
+        // SAFETY: the run was claimed or mapped just now.
+        let page = unsafe { Slice::of(start.addr().get()) }.page();
+        page.reset(self, kind, slices, bytes);
+        page.used.set(1);
+        push(&self.runs, page);
+        self.live.add(bytes);
+        self.committed.add(bytes);
+        page
+    }
+
+    /// Gives a run back that no longer counts as live: a larger block, or a collector's.
+    #[cold]
+    pub(crate) fn free_run(&self, page: &'static Page) {
+        remove(&self.runs, page);
+        self.committed.sub(page.block_bytes.get());
+        let start = page.start();
+        if page.kind.get() == Kind::Huge {
+            poison::used(start, page.block_bytes.get());
+            // SAFETY: the block is given up; nobody touches the descriptor after this.
+            unsafe { arena::unmap_huge(start) };
+            return;
+        }
+        poison::unused(start, page.bytes());
+        // SAFETY: the run is given up and in no list.
+        unsafe { arena::give_back(start, page.slices.get() as usize) };
+    }
+
+    /// Makes a large block serve another size where its slices allow; false if it has to move.
+    pub(crate) fn resize_large(&self, page: &Page, new: Layout) -> bool {
+        let bytes = new.size().next_multiple_of(UNIT_BYTES);
+        let old_bytes = page.block_bytes.get();
+        // A block that leaves half of its slices idle had better move.
+        if page.kind.get() != Kind::Large || bytes > page.bytes() || bytes * 2 < page.bytes() {
+            return false;
+        }
+        if bytes > old_bytes && !take_tail(page, bytes) {
+            return false;
+        }
+        if bytes < old_bytes {
+            release_tail(page, bytes);
+        }
+        poison::unused(page.start(), page.bytes());
+        poison::used(page.start(), new.size());
+        for figure in [&self.live, &self.committed] {
+            figure.sub(old_bytes);
+            figure.add(bytes);
+        }
+        page.block_bytes.set(bytes);
+        true
+    }
+}
+
+/// The units of each slice of the run that lie beyond its first `bytes`.
+fn tail(page: &Page, bytes: usize) -> impl Iterator<Item = (Slice, core::ops::Range<usize>)> {
+    let first = page.slice();
+    let used_units = bytes.div_ceil(UNIT_BYTES);
+    (used_units / UNITS_PER_SLICE..page.slices.get() as usize).map(move |nth| {
+        (
+            first.add(nth),
+            used_units.saturating_sub(nth * UNITS_PER_SLICE)..UNITS_PER_SLICE,
+        )
+    })
+}
+
+/// Releases the units beyond the first `bytes` of a run.
+fn release_tail(page: &Page, bytes: usize) {
+    let tick = arena::tick();
+    for (slice, units) in tail(page, bytes) {
+        slice.release(mask_of(units), tick);
+    }
+}
+
+/// Takes back the released units below `bytes`; false while one is in flight, and then they stay released.
+fn take_tail(page: &Page, bytes: usize) -> bool {
+    let keep: usize = bytes.div_ceil(UNIT_BYTES);
+    let first = page.slice();
+    let taken = tail(page, page.block_bytes.get())
+        .take_while(|(slice, _)| (slice.index - first.index) * UNITS_PER_SLICE < keep)
+        .all(|(slice, units)| {
+            let end = units
+                .end
+                .min(keep - (slice.index - first.index) * UNITS_PER_SLICE);
+            slice
+                .take(mask_of(units.start..end.max(units.start)))
+                .is_some()
+        });
+    if !taken {
+        // What lies beyond the block may be released at any time: it holds nothing.
+        release_tail(page, page.block_bytes.get());
+    }
+    taken
+}

@@ -1,0 +1,330 @@
+//! First-class heaps: the handle, and the fast half of allocating and freeing.
+//!
+//! A [`Heap`] has one owner at a time and may move between threads. The handle points at the heap's pages through
+//! `active`; while the heap is lent that points at [`inner::LENT`], where no class has a page and no page is found to
+//! be its own, so that every call goes the slow way and takes the heap back first.
+
+pub(crate) mod inner;
+mod large;
+mod small;
+
+use crate::page::{Kind, Page};
+use crate::size_class::class_for;
+use crate::{os, poison};
+use allocator_api2::alloc::{AllocError, Allocator};
+use core::alloc::Layout;
+use core::cell::Cell;
+use core::ptr::{self, NonNull};
+use inner::Inner;
+
+/// A heap of its own: blocks allocated in it through `&Heap`, which is an
+/// [`Allocator`](allocator_api2::alloc::Allocator), are freed together when it is dropped.
+///
+/// A heap can move to another thread, but only one thread at a time can use it.
+///
+/// # Example
+/// ```
+/// use allocator_api2::vec::Vec;
+/// let heap = sleepy_alloc::Heap::new()?;
+/// let mut list = Vec::new_in(&heap);
+/// list.extend([1, 2, 3]);
+/// assert!(heap.live_bytes() >= 12);
+/// drop(list);
+/// assert_eq!(heap.live_bytes(), 0);
+/// # Ok::<(), allocator_api2::alloc::AllocError>(())
+/// ```
+pub struct Heap {
+    /// `home`, or [`inner::LENT`] while the heap is lent.
+    active: Cell<*const Inner>,
+    home: &'static Inner,
+}
+
+// SAFETY: the state that the handle points at is used through it alone (or by the scavenger while the park word says
+// so), and nothing in it belongs to a thread.
+unsafe impl Send for Heap {}
+
+impl Heap {
+    /// Makes an empty heap.
+    ///
+    /// # Errors
+    /// When the OS gives no memory for it.
+    pub fn new() -> Result<Self, AllocError> {
+        let home = inner::obtain().ok_or(AllocError)?;
+        Ok(Self {
+            active: Cell::new(home),
+            home,
+        })
+    }
+
+    /// Bytes in blocks that are allocated and not freed, by the size that each really takes.
+    pub fn live_bytes(&self) -> usize {
+        self.home.live.get()
+    }
+
+    /// Bytes of memory that this heap holds and has not marked to be given back: `live_bytes` and what lies free
+    /// around it.
+    pub fn committed_bytes(&self) -> usize {
+        self.home.committed.get()
+    }
+
+    /// The heap's state, after taking it back if it is lent.
+    #[inline(always)]
+    pub(crate) fn own(&self) -> &'static Inner {
+        if !ptr::eq(self.active.get(), self.home) {
+            self.take_back();
+        }
+        self.home
+    }
+
+    #[cold]
+    fn take_back(&self) {
+        self.active.set(self.home);
+    }
+
+    /// What the fast paths work on.
+    #[inline(always)]
+    fn active(&self) -> &Inner {
+        // SAFETY: `active` is `home` or a static.
+        unsafe { &*self.active.get() }
+    }
+
+    #[inline(always)]
+    fn alloc(&self, layout: Layout) -> Option<NonNull<u8>> {
+        match class_for(layout) {
+            Some(_) if layout.size() == 0 => Some(dangling(layout)),
+            Some(class) => {
+                let heap = self.active();
+                let page = heap.head(class);
+                let block = match page.pop() {
+                    Some(block) => {
+                        heap.live.add(page.block_bytes.get());
+                        block
+                    }
+                    None => self.alloc_small_slow(class)?,
+                };
+                poison::used(block, layout.size());
+                Some(block)
+            }
+            None => self.own().alloc_large(layout).map(|fresh| fresh.block),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn alloc_small_slow(&self, class: usize) -> Option<NonNull<u8>> {
+        self.own().alloc_small(class)
+    }
+
+    fn alloc_zeroed(&self, layout: Layout) -> Option<NonNull<u8>> {
+        if class_for(layout).is_none() {
+            let fresh = self.own().alloc_large(layout)?;
+            if !fresh.zeroed {
+                // SAFETY: the block is at least this long, and new.
+                unsafe { fresh.block.write_bytes(0, layout.size()) };
+            }
+            return Some(fresh.block);
+        }
+        let block = self.alloc(layout)?;
+        // SAFETY: as above.
+        unsafe { block.write_bytes(0, layout.size()) };
+        Some(block)
+    }
+
+    /// # Safety
+    /// As for [`Allocator::deallocate`] with a layout of non-zero size.
+    #[inline(always)]
+    unsafe fn free(&self, block: NonNull<u8>) {
+        // SAFETY: the caller passes a live block of this heap.
+        let page = unsafe { Page::of(block) };
+        let heap = self.active();
+        if ptr::eq(page.owner.get(), heap) {
+            // SAFETY: it is a live block of the page, which is given up.
+            unsafe { free_local(heap, page, block) };
+        } else {
+            // SAFETY: passed on.
+            unsafe { self.free_slow(page, block) };
+        }
+    }
+
+    /// A free while the heap is lent.
+    ///
+    /// # Safety
+    /// As for [`Self::free`].
+    #[cold]
+    unsafe fn free_slow(&self, page: &'static Page, block: NonNull<u8>) {
+        let heap = self.own();
+        if !ptr::eq(page.owner.get(), heap) {
+            os::die("a block was freed into a heap that it does not belong to");
+        }
+        // SAFETY: the heap is taken back, and the block is one of its own.
+        unsafe { free_local(heap, page, block) };
+    }
+
+    /// Makes a block serve another layout without moving it, where its page allows.
+    ///
+    /// # Safety
+    /// `block` is a live block of this heap of non-zero size.
+    unsafe fn resize(&self, block: NonNull<u8>, new: Layout) -> bool {
+        let heap = self.own();
+        // SAFETY: the caller passes a live block.
+        let page = unsafe { Page::of(block) };
+        if new.size() == 0 || !block.addr().get().is_multiple_of(new.align()) {
+            return false;
+        }
+        if page.kind.get() != Kind::Small {
+            return heap.resize_large(page, new);
+        }
+        let block_bytes = page.block_bytes.get();
+        // A block that is less than half used had better move to a smaller class.
+        let fits = new.size() <= block_bytes && new.size() * 2 >= block_bytes;
+        if fits {
+            poison::free(block, block_bytes);
+            poison::used(block, new.size());
+        }
+        fits
+    }
+
+    /// # Safety
+    /// As for [`Allocator::grow`] and [`Allocator::shrink`].
+    unsafe fn realloc(&self, block: NonNull<u8>, old: Layout, new: Layout) -> Option<NonNull<u8>> {
+        // SAFETY: a block of non-zero size is a live block of this heap.
+        if old.size() != 0 && unsafe { self.resize(block, new) } {
+            return Some(block);
+        }
+        let moved = self.alloc(new)?;
+        if old.size() != 0 {
+            // SAFETY: both blocks are live, different, and at least as long as the shorter layout; the old one is
+            // given up.
+            unsafe {
+                ptr::copy_nonoverlapping(
+                    block.as_ptr(),
+                    moved.as_ptr(),
+                    old.size().min(new.size()),
+                );
+                self.free(block);
+            }
+        }
+        Some(moved)
+    }
+}
+
+impl Drop for Heap {
+    fn drop(&mut self) {
+        let heap = self.own();
+        heap.free_everything();
+        inner::give_up(heap);
+    }
+}
+
+impl core::fmt::Debug for Heap {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Heap")
+            .field("live_bytes", &self.live_bytes())
+            .field("committed_bytes", &self.committed_bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Puts a block on its page's free list, and goes on in the slow half if the page asked for that.
+///
+/// # Safety
+/// `block` is a live block of `page`, which is a page of `heap`.
+#[inline(always)]
+unsafe fn free_local(heap: &Inner, page: &'static Page, block: NonNull<u8>) {
+    #[cfg(any(debug_assertions, sleepy_check))]
+    check_free(page, block);
+    heap.live.sub(page.block_bytes.get());
+    poison::free(block, page.block_bytes.get());
+    // SAFETY: the caller gives the block up; units of a block in use are not released.
+    unsafe { page.thread(block) };
+    let used = page.used.get().wrapping_sub(1);
+    page.used.set(used);
+    if used == page.notify_at.get() {
+        heap.freed_slow(page);
+    }
+}
+
+/// Ends the process if the block is free already.
+#[cfg(any(debug_assertions, sleepy_check))]
+fn check_free(page: &Page, block: NonNull<u8>) {
+    if page.used.get() == 0 || page.kind.get() == Kind::Small && page.is_free(block) {
+        os::die("a block was freed twice");
+    }
+}
+
+/// The block of an allocation of no bytes.
+#[inline]
+fn dangling(layout: Layout) -> NonNull<u8> {
+    NonNull::without_provenance(
+        core::num::NonZero::new(layout.align()).unwrap_or(core::num::NonZero::<usize>::MIN),
+    )
+}
+
+/// The block as the slice that the trait wants.
+#[inline(always)]
+fn sized(block: Option<NonNull<u8>>, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
+    block
+        .map(|block| NonNull::slice_from_raw_parts(block, layout.size()))
+        .ok_or(AllocError)
+}
+
+// SAFETY: a block stays where it is, and its own, until it is freed through the same heap or the heap is dropped; the
+// reference borrows the heap that long. Copies of the reference name the same heap.
+unsafe impl Allocator for &Heap {
+    #[inline]
+    fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
+        sized(self.alloc(layout), layout)
+    }
+
+    #[inline]
+    fn allocate_zeroed(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
+        sized(self.alloc_zeroed(layout), layout)
+    }
+
+    #[inline]
+    unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
+        if layout.size() != 0 {
+            // SAFETY: passed on.
+            unsafe { self.free(block) };
+        }
+    }
+
+    unsafe fn grow(
+        &self,
+        block: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        // SAFETY: passed on.
+        sized(unsafe { self.realloc(block, old, new) }, new)
+    }
+
+    unsafe fn grow_zeroed(
+        &self,
+        block: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        // SAFETY: passed on.
+        let grown = unsafe { self.realloc(block, old, new) };
+        if let Some(grown) = grown {
+            // SAFETY: the block is as long as the new layout, which is at least as long as the old one.
+            unsafe {
+                grown
+                    .add(old.size())
+                    .write_bytes(0, new.size() - old.size())
+            };
+        }
+        sized(grown, new)
+    }
+
+    unsafe fn shrink(
+        &self,
+        block: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Result<NonNull<[u8]>, AllocError> {
+        // SAFETY: passed on.
+        sized(unsafe { self.realloc(block, old, new) }, new)
+    }
+}

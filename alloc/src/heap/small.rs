@@ -1,0 +1,243 @@
+//! Blocks of the size classes, the slow half: finding, making and giving up pages.
+//!
+//! A class keeps its pages in a list whose head serves the fast path. A page with nothing to allocate leaves the list;
+//! the first free brings it back, behind the head, so that a full heap does not change pages at every turn.
+
+use super::inner::Inner;
+use crate::arena::{self, SLICE_BYTES, UNIT_BYTES};
+use crate::page::{EMPTY_PAGE, Kind, Page, Place};
+use crate::size_class::{block_bytes, page_slices};
+use crate::{hole, poison};
+use core::ptr::{self, NonNull};
+
+/// A page whose frees are never to go the slow way.
+const NEVER: u32 = u32::MAX;
+
+/// Bytes of blocks that are formed at once: an OS page's worth, so that a new page touches little memory.
+const FORM_BYTES: usize = UNIT_BYTES;
+
+impl Inner {
+    /// The page at the head of a class.
+    #[inline(always)]
+    pub(crate) fn head(&self, class: usize) -> &'static Page {
+        // SAFETY: bins hold the empty page or a page of this heap; descriptors are never unmapped while in use.
+        unsafe { &*self.bins[class].get() }
+    }
+
+    fn is_empty_page(page: &Page) -> bool {
+        ptr::eq(page, &EMPTY_PAGE.0)
+    }
+
+    /// Allocates a block when the head of the class has none.
+    pub(crate) fn alloc_small(&self, class: usize) -> Option<NonNull<u8>> {
+        loop {
+            let page = self.head(class);
+            if Self::is_empty_page(page) {
+                let page = self.new_page(class)?;
+                self.form(page);
+                continue;
+            }
+            if let Some(block) = page.pop() {
+                self.live.add(page.block_bytes.get());
+                self.check_page(page);
+                return Some(block);
+            }
+            if !self.form(page) && !hole::take_back(self, page) {
+                self.set_full(page);
+            }
+        }
+    }
+
+    /// Forms the next blocks of a page; false if there are none, or their units are in flight.
+    fn form(&self, page: &Page) -> bool {
+        let formed = page.formed.get();
+        if formed == page.limit.get() {
+            return false;
+        }
+        let block_bytes = page.block_bytes.get();
+        let end = (formed + (FORM_BYTES / block_bytes).max(1) as u32).min(page.limit.get());
+        if page.out_units.get() != 0 && !hole::take_units_of(self, page, formed..end) {
+            return false;
+        }
+        if !page.dirty_tail.get() {
+            let touched = |blocks: u32| (blocks as usize * block_bytes).div_ceil(UNIT_BYTES);
+            self.committed
+                .add((touched(end) - touched(formed)) * UNIT_BYTES);
+        }
+        page.form(end);
+        true
+    }
+
+    #[cold]
+    fn new_page(&self, class: usize) -> Option<&'static Page> {
+        let slices = page_slices(class);
+        let run = arena::claim(slices, 1)?;
+        // SAFETY: the run was claimed just now.
+        let slice = unsafe { arena::Slice::of(run.ptr.addr().get()) };
+        let page = slice.page();
+        page.reset(self, Kind::Small, slices, block_bytes(class));
+        page.class.set(class as u8);
+        page.limit
+            .set((slices * SLICE_BYTES / block_bytes(class)) as u32);
+        for back in 1..slices {
+            slice.add(back).page().back.set(back as u32);
+        }
+        if !run.zeroed {
+            page.dirty_tail.set(true);
+            self.committed.add(page.bytes());
+        }
+        poison::unused(run.ptr, page.bytes());
+        self.pages_push(page);
+        self.open(page);
+        Some(page)
+    }
+
+    /// Puts a page into the list of its class: as its head, or behind a head that has blocks.
+    fn open(&self, page: &'static Page) {
+        let bin = &self.bins[page.class.get() as usize];
+        let head = self.head(page.class.get() as usize);
+        page.place.set(Place::Open);
+        if Self::is_empty_page(head) {
+            page.prev.set(ptr::null());
+            page.next.set(ptr::null());
+            // The only page of its class is kept when it runs empty, so nobody need notice.
+            page.notify_at.set(NEVER);
+            bin.set(page);
+            return;
+        }
+        head.notify_at.set(0);
+        page.notify_at.set(0);
+        page.prev.set(head);
+        page.next.set(head.next.get());
+        // SAFETY: neighbours in the list are pages of this heap.
+        if let Some(next) = unsafe { head.next.get().as_ref() } {
+            next.prev.set(page);
+        }
+        head.next.set(page);
+    }
+
+    /// Takes a page out of the list of its class.
+    fn close(&self, page: &Page) {
+        let (prev, next) = (page.prev.get(), page.next.get());
+        // SAFETY: neighbours in the list are pages of this heap.
+        match unsafe { prev.as_ref() } {
+            Some(prev) => prev.next.set(next),
+            None => self.bins[page.class.get() as usize].set(if next.is_null() {
+                &raw const EMPTY_PAGE.0
+            } else {
+                next
+            }),
+        }
+        // SAFETY: as above.
+        if let Some(next) = unsafe { next.as_ref() } {
+            next.prev.set(prev);
+        }
+    }
+
+    fn set_full(&self, page: &Page) {
+        self.close(page);
+        page.place.set(Place::Full);
+        // The next free goes the slow way and brings the page back. With no block in use there is none to come.
+        page.notify_at.set(page.used.get().wrapping_sub(1));
+    }
+
+    /// A page that was full has something to allocate again.
+    pub(crate) fn reopen(&self, page: &'static Page) {
+        debug_assert_eq!(page.place.get(), Place::Full);
+        self.open(page);
+    }
+
+    /// The slow half of a free, after the block is in the list and counted.
+    #[cold]
+    pub(crate) fn freed_slow(&self, page: &'static Page) {
+        if page.place.get() == Place::Full {
+            self.reopen(page);
+        }
+        if page.used.get() == 0 {
+            if self.is_alone(page) {
+                page.notify_at.set(NEVER);
+            } else {
+                self.free_page(page);
+            }
+        }
+    }
+
+    /// The only open page of its class, which is kept for the next allocation.
+    fn is_alone(&self, page: &Page) -> bool {
+        page.prev.get().is_null() && page.next.get().is_null()
+    }
+
+    /// Gives a page without blocks in use back to its arena.
+    pub(crate) fn free_page(&self, page: &'static Page) {
+        debug_assert_eq!(page.used.get(), 0);
+        if page.place.get() == Place::Open {
+            self.close(page);
+        }
+        self.pages_remove(page);
+        self.committed
+            .sub(page.touched_units() * UNIT_BYTES - page.out_units.get() as usize * UNIT_BYTES);
+        self.holed.sub(page.out_units.get() as usize * UNIT_BYTES);
+        poison::unused(page.start(), page.bytes());
+        // SAFETY: no block of the page is in use, and it is in no list any more.
+        unsafe { arena::give_back(page.start(), page.slices.get() as usize) };
+    }
+
+    fn pages_push(&self, page: &'static Page) {
+        push(&self.pages, page);
+    }
+
+    fn pages_remove(&self, page: &'static Page) {
+        remove(&self.pages, page);
+    }
+
+    /// Checks that `used + free + holed = formed` holds for a page.
+    #[inline(always)]
+    pub(crate) fn check_page(&self, page: &Page) {
+        #[cfg(sleepy_check)]
+        page.check();
+        let _ = page;
+    }
+}
+
+/// Puts a page in front of one of the heap's lists of all pages.
+pub(super) fn push(list: &core::cell::Cell<*const Page>, page: &'static Page) {
+    page.all_prev.set(ptr::null());
+    page.all_next.set(list.get());
+    // SAFETY: pages in the lists of a heap are its own, and their descriptors stay mapped.
+    if let Some(next) = unsafe { list.get().as_ref() } {
+        next.all_prev.set(page);
+    }
+    list.set(page);
+}
+
+/// Takes a page out of one of the heap's lists of all pages.
+pub(super) fn remove(list: &core::cell::Cell<*const Page>, page: &'static Page) {
+    let (prev, next) = (page.all_prev.get(), page.all_next.get());
+    // SAFETY: as in `push`.
+    match unsafe { prev.as_ref() } {
+        Some(prev) => prev.all_next.set(next),
+        None => list.set(next),
+    }
+    // SAFETY: as in `push`.
+    if let Some(next) = unsafe { next.as_ref() } {
+        next.all_prev.set(prev);
+    }
+}
+
+impl Inner {
+    /// Gives everything that the heap holds back to the arenas; its blocks are gone.
+    pub(crate) fn free_everything(&self) {
+        // SAFETY: pages in the lists of a heap are its own, and their descriptors stay mapped while they are.
+        while let Some(page) = unsafe { self.pages.get().as_ref() } {
+            page.used.set(0);
+            self.free_page(page);
+        }
+        // SAFETY: as above.
+        while let Some(page) = unsafe { self.runs.get().as_ref() } {
+            self.free_run(page);
+        }
+        for figure in [&self.live, &self.committed, &self.holed] {
+            figure.set(0);
+        }
+    }
+}

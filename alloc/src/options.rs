@@ -1,0 +1,5 @@
+//! Options.
+
+pub(crate) fn arena_bytes() -> usize {
+    1 << 30
+}

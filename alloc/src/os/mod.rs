@@ -1,0 +1,81 @@
+//! What the allocator asks of the operating system; the only place that makes system calls.
+//!
+//! `posix` holds what every Unix has, `linux` the futex and what `MADV_DONTNEED` promises there, `other` the same for
+//! the rest of Unix by way of a mutex and a condition variable. Tests put `faulty` in front, which fails the k-th call.
+//! Nothing here allocates, panics or keeps a lock over a call.
+
+use core::ptr::NonNull;
+
+mod posix;
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod linux;
+#[cfg(any(test, not(any(target_os = "linux", target_os = "android"))))]
+#[cfg_attr(
+    any(target_os = "linux", target_os = "android"),
+    expect(dead_code, reason = "built on Linux for its tests only")
+)]
+mod other;
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use linux as native;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+use other as native;
+
+#[cfg(test)]
+pub(crate) mod faulty;
+
+pub(crate) use native::{futex_wait, futex_wake_one, name_thread};
+pub(crate) use posix::{
+    environment_value, has_many_cpus, now_ns, page_bytes, write_stderr, yield_now,
+};
+
+/// Maps zeroed memory of which nothing is resident yet, at any address.
+pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
+    #[cfg(test)]
+    if faulty::fails(faulty::Call::Map) {
+        return None;
+    }
+    posix::map(None, bytes)
+}
+
+/// Maps zeroed memory of which nothing is resident yet, at a multiple of `align_bytes` (a power of two).
+pub(crate) fn map_aligned(bytes: usize, align_bytes: usize) -> Option<NonNull<u8>> {
+    #[cfg(test)]
+    if faulty::fails(faulty::Call::Map) {
+        return None;
+    }
+    posix::map_aligned(bytes, align_bytes)
+}
+
+/// Gives a whole mapping back.
+///
+/// # Safety
+/// `ptr` and `bytes` are what one of the map functions returned, and nothing uses that memory any more.
+pub(crate) unsafe fn unmap(ptr: NonNull<u8>, bytes: usize) {
+    // SAFETY: passed on to the caller.
+    unsafe { posix::unmap(ptr, bytes) }
+}
+
+/// Gives the memory of a range back and keeps the addresses. True: it is given back, and reads as zero from now on.
+///
+/// # Safety
+/// The range consists of whole OS pages of a mapping of ours, and nothing uses its contents any more.
+pub(crate) unsafe fn discard(ptr: NonNull<u8>, bytes: usize) -> bool {
+    #[cfg(test)]
+    if faulty::fails(faulty::Call::Discard) {
+        return false;
+    }
+    // SAFETY: passed on to the caller.
+    unsafe { native::discard(ptr, bytes) }
+}
+
+/// Ends the process with a message, for errors after which the heap cannot be trusted.
+#[cold]
+pub(crate) fn die(message: &str) -> ! {
+    write_stderr(b"sleepy-alloc: ");
+    write_stderr(message.as_bytes());
+    write_stderr(b"\n");
+    // SAFETY: ends the process.
+    unsafe { libc::abort() }
+}

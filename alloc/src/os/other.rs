@@ -1,0 +1,108 @@
+//! Unix without a futex that we know: sleepers wait on a condition variable chosen by the address of the word.
+
+use core::cell::UnsafeCell;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// Gives the memory back. Not every Unix promises zeroes afterwards, so the range never counts as zero: see
+/// [`super::discard`].
+pub(super) unsafe fn discard(ptr: NonNull<u8>, bytes: usize) -> bool {
+    // SAFETY: the caller owns the range, which lies inside one of our own mappings; mapping it anew gives zeroes on
+    // every Unix and frees the old pages.
+    let fresh = unsafe {
+        libc::mmap(
+            ptr.as_ptr().cast(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED,
+            -1,
+            0,
+        )
+    };
+    fresh != libc::MAP_FAILED
+}
+
+/// A place to sleep for all words that fall on it.
+struct Bucket {
+    mutex: UnsafeCell<libc::pthread_mutex_t>,
+    changed: UnsafeCell<libc::pthread_cond_t>,
+}
+
+// SAFETY: the two are made to be used by many threads.
+unsafe impl Sync for Bucket {}
+
+static BUCKETS: [Bucket; 16] = [const {
+    Bucket {
+        mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER),
+        changed: UnsafeCell::new(libc::PTHREAD_COND_INITIALIZER),
+    }
+}; 16];
+
+fn bucket(word: &AtomicU32) -> &'static Bucket {
+    &BUCKETS[(core::ptr::from_ref(word).addr() >> 6) % BUCKETS.len()]
+}
+
+/// Sleeps if the word is still `expected`, until a wake or the timeout. May return for no reason.
+pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
+    let place = bucket(word);
+    // SAFETY: the bucket is static and initialised; the mutex is held around the wait and given up after it.
+    unsafe {
+        libc::pthread_mutex_lock(place.mutex.get());
+        if word.load(Ordering::SeqCst) == expected {
+            match timeout_ns {
+                None => {
+                    libc::pthread_cond_wait(place.changed.get(), place.mutex.get());
+                }
+                Some(ns) => {
+                    let mut now = super::posix::timespec(0);
+                    libc::clock_gettime(libc::CLOCK_REALTIME, &mut now);
+                    let until =
+                        (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64).saturating_add(ns);
+                    libc::pthread_cond_timedwait(
+                        place.changed.get(),
+                        place.mutex.get(),
+                        &super::posix::timespec(until),
+                    );
+                }
+            }
+        }
+        libc::pthread_mutex_unlock(place.mutex.get());
+    }
+}
+
+/// Wakes a thread that sleeps on the word, and others that share its place.
+pub(crate) fn futex_wake_one(word: &AtomicU32) {
+    let place = bucket(word);
+    // SAFETY: as above. Taking the mutex orders this wake after a sleeper's look at the word.
+    unsafe {
+        libc::pthread_mutex_lock(place.mutex.get());
+        libc::pthread_cond_broadcast(place.changed.get());
+        libc::pthread_mutex_unlock(place.mutex.get());
+    }
+}
+
+/// Thread names are not portable; the thread stays unnamed.
+pub(crate) fn name_thread(_name: &core::ffi::CStr) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sleeper_is_woken_and_a_timeout_ends() {
+        let word = std::sync::Arc::new(AtomicU32::new(0));
+        let sleeper = {
+            let word = word.clone();
+            std::thread::spawn(move || {
+                while word.load(Ordering::SeqCst) == 0 {
+                    futex_wait(&word, 0, None);
+                }
+            })
+        };
+        word.store(1, Ordering::SeqCst);
+        futex_wake_one(&word);
+        sleeper.join().unwrap();
+        futex_wait(&word, 1, Some(1_000_000));
+        futex_wait(&word, 0, None);
+    }
+}

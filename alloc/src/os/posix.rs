@@ -1,0 +1,170 @@
+//! What every Unix has: mappings, the clock, the environment.
+
+use core::ffi::{CStr, c_char};
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+/// Where the first aligned mapping is tried: far above programs and heaps, far below libraries and stacks.
+#[cfg(target_pointer_width = "64")]
+const FIRST_HINT: usize = 4 << 40;
+
+/// Aligned addresses tried before asking for more than is needed and cutting.
+const HINT_TRIES: usize = 8;
+
+/// The next aligned address to try. Relaxed: a hint only, a lost update costs one try.
+#[cfg(target_pointer_width = "64")]
+static NEXT_HINT: AtomicUsize = AtomicUsize::new(FIRST_HINT);
+
+/// Maps `bytes` at `hint` or wherever the kernel likes.
+pub(super) fn map(hint: Option<usize>, bytes: usize) -> Option<NonNull<u8>> {
+    let address = hint.map_or(ptr::null_mut(), ptr::without_provenance_mut);
+    // SAFETY: a new private anonymous mapping without MAP_FIXED replaces nothing.
+    let result = unsafe {
+        libc::mmap(
+            address,
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if result == libc::MAP_FAILED {
+        None
+    } else {
+        NonNull::new(result.cast())
+    }
+}
+
+/// See [`super::map_aligned`].
+pub(super) fn map_aligned(bytes: usize, align_bytes: usize) -> Option<NonNull<u8>> {
+    let step = bytes.next_multiple_of(align_bytes);
+    for _ in 0..HINT_TRIES {
+        let hint = NEXT_HINT
+            .fetch_add(step, Ordering::Relaxed)
+            .next_multiple_of(align_bytes);
+        let found = map(Some(hint), bytes)?;
+        if found.addr().get().is_multiple_of(align_bytes) {
+            return Some(found);
+        }
+        // SAFETY: just mapped, used by nobody.
+        unsafe { unmap(found, bytes) };
+    }
+    cut_aligned(bytes, align_bytes)
+}
+
+/// Maps more than is needed and unmaps what lies before and after the aligned part.
+fn cut_aligned(bytes: usize, align_bytes: usize) -> Option<NonNull<u8>> {
+    let whole = map(None, bytes.checked_add(align_bytes)?)?;
+    let before = whole.addr().get().next_multiple_of(align_bytes) - whole.addr().get();
+    // SAFETY: `before` is less than the alignment, so the aligned part and what surrounds it lie in the mapping.
+    let aligned = unsafe { whole.add(before) };
+    if before > 0 {
+        // SAFETY: a part of the new mapping that nobody uses.
+        unsafe { unmap(whole, before) };
+    }
+    let after = align_bytes - before;
+    if after > 0 {
+        // SAFETY: as above; `bytes + after` ends at the end of the mapping.
+        unsafe { unmap(aligned.add(bytes), after) };
+    }
+    Some(aligned)
+}
+
+/// See [`super::unmap`].
+pub(super) unsafe fn unmap(ptr: NonNull<u8>, bytes: usize) {
+    // SAFETY: the caller owns the whole range. A failure leaves it mapped, which costs address space only.
+    unsafe {
+        libc::munmap(ptr.as_ptr().cast(), bytes);
+    }
+}
+
+/// Bytes in an OS page.
+pub(crate) fn page_bytes() -> usize {
+    static PAGE_BYTES: AtomicUsize = AtomicUsize::new(0);
+    // Relaxed: a number that every thread computes alike.
+    match PAGE_BYTES.load(Ordering::Relaxed) {
+        0 => {
+            // SAFETY: sysconf only reads.
+            let found = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+            let bytes = usize::try_from(found).unwrap_or(4096).max(4096);
+            PAGE_BYTES.store(bytes, Ordering::Relaxed);
+            bytes
+        }
+        bytes => bytes,
+    }
+}
+
+/// Whether more than one processor is online; spinning is of no use on one.
+pub(crate) fn has_many_cpus() -> bool {
+    /// 0 unknown, 1 one, 2 many. Relaxed: a fact that every thread finds alike.
+    static CPUS: AtomicU32 = AtomicU32::new(0);
+    match CPUS.load(Ordering::Relaxed) {
+        0 => {
+            // SAFETY: sysconf only reads.
+            let many = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) } != 1;
+            CPUS.store(1 + u32::from(many), Ordering::Relaxed);
+            many
+        }
+        found => found == 2,
+    }
+}
+
+/// The monotonic clock.
+pub(crate) fn now_ns() -> u64 {
+    let mut now = timespec(0);
+    // SAFETY: writes one timespec.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// A duration as the C interfaces want it.
+#[expect(
+    clippy::allow_attributes,
+    reason = "the casts are needed on some targets only"
+)]
+pub(super) fn timespec(ns: u64) -> libc::timespec {
+    #[allow(clippy::unnecessary_cast)]
+    libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as _,
+        tv_nsec: (ns % 1_000_000_000) as _,
+    }
+}
+
+/// Lets another thread run.
+pub(crate) fn yield_now() {
+    // SAFETY: no arguments, no effect on memory.
+    unsafe {
+        libc::sched_yield();
+    }
+}
+
+/// Writes to standard error, as much as it takes at once.
+pub(crate) fn write_stderr(text: &[u8]) {
+    // SAFETY: reads `text` only.
+    unsafe {
+        libc::write(2, text.as_ptr().cast(), text.len());
+    }
+}
+
+unsafe extern "C" {
+    static environ: *const *const c_char;
+}
+
+/// The value of the first environment variable whose name is `name`, looked up without allocating.
+///
+/// Like `getenv` it must not race with a change of the environment; the options are read once, at the first heap.
+pub(crate) fn environment_value(name: &[u8]) -> Option<&'static [u8]> {
+    // SAFETY: the C library keeps `environ` as null or a null-terminated array of C strings.
+    unsafe {
+        let mut entry = environ;
+        while !entry.is_null() && !(*entry).is_null() {
+            let text = CStr::from_ptr(*entry).to_bytes();
+            if text.len() > name.len() && text[name.len()] == b'=' && text.starts_with(name) {
+                return Some(&text[name.len() + 1..]);
+            }
+            entry = entry.add(1);
+        }
+    }
+    None
+}

@@ -1,0 +1,314 @@
+//! Page descriptors: a page is a run of slices that serves one size class, one large block, or a collector.
+//!
+//! A descriptor lies in the information area, two cache lines: the first is all that allocating and freeing touch.
+//! Blocks lie at multiples of the block size from the start of the page. The free list threads through free blocks;
+//! blocks beyond `formed` were never made, blocks that overlap a released unit are *holed* and in no list:
+//!
+//! ```text
+//! used + free + holed = formed ≤ limit
+//! ```
+//!
+//! Every field but `back` belongs to whoever owns the heap (its owner, or the scavenger while it sweeps), hence cells.
+
+use crate::arena::{SLICE_BYTES, Slice, UNIT_BYTES};
+use crate::heap::inner::Inner;
+use crate::poison;
+use core::cell::Cell;
+use core::ptr::{self, NonNull};
+
+/// A free block: the link of the free list is its first word.
+#[repr(C)]
+pub(crate) struct Block {
+    next: *mut Block,
+}
+
+/// What a page holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// Blocks of one size class. (First: zeroed memory is an empty page of no blocks.)
+    Small,
+    /// One block with slices of its own.
+    Large,
+    /// One block with a mapping of its own.
+    Huge,
+    /// A collector's run: see [`crate::pages`].
+    Collector,
+}
+
+/// Which list of its heap a small page is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Place {
+    /// In the list of its class: it has, or may come to have, something to allocate from.
+    Open,
+    /// Nothing to allocate from; a free brings it back.
+    Full,
+}
+
+/// The descriptor of a page. Zeroed memory is a valid one.
+#[repr(C, align(128))]
+pub(crate) struct Page {
+    pub(crate) free: Cell<*mut Block>,
+    /// The heap that the page belongs to.
+    pub(crate) owner: Cell<*const Inner>,
+    pub(crate) used: Cell<u32>,
+    /// A free that brings `used` down to this goes the slow way: 0, or one less than `used` was when the page got full.
+    pub(crate) notify_at: Cell<u32>,
+    /// Block size of a small page; bytes in use of any other.
+    pub(crate) block_bytes: Cell<usize>,
+    /// Slices back to the descriptor of the page; 0 in that descriptor itself.
+    pub(crate) back: Cell<u32>,
+    pub(crate) formed: Cell<u32>,
+    pub(crate) limit: Cell<u32>,
+    pub(crate) holed: Cell<u32>,
+    pub(crate) slices: Cell<u32>,
+    pub(crate) class: Cell<u8>,
+    pub(crate) kind: Cell<Kind>,
+    pub(crate) place: Cell<Place>,
+    /// Released units of a small page, those in flight and given back included.
+    pub(crate) out_units: Cell<u8>,
+    /// The memory was dirty when the page was made, so what lies beyond `formed` is worth giving back.
+    pub(crate) dirty_tail: Cell<bool>,
+
+    /// Neighbours in the list of the class.
+    pub(crate) next: Cell<*const Page>,
+    pub(crate) prev: Cell<*const Page>,
+    /// Neighbours in the list of all pages of the heap.
+    pub(crate) all_next: Cell<*const Page>,
+    pub(crate) all_prev: Cell<*const Page>,
+    /// What the last sweep left: a page that still looks like this has nothing new to give.
+    pub(crate) swept_free: Cell<*mut Block>,
+    pub(crate) swept_used: Cell<u32>,
+    pub(crate) swept_formed: Cell<u32>,
+}
+
+const _: () = assert!(size_of::<Page>() == 128);
+
+/// The page that a bin without pages points to: nothing to allocate, never written.
+pub(crate) struct EmptyPage(pub(crate) Page);
+
+// SAFETY: nobody writes it: an allocation finds no block, and no block lies in it that could be freed.
+unsafe impl Sync for EmptyPage {}
+
+pub(crate) static EMPTY_PAGE: EmptyPage = EmptyPage(Page {
+    free: Cell::new(ptr::null_mut()),
+    owner: Cell::new(ptr::null()),
+    used: Cell::new(0),
+    notify_at: Cell::new(0),
+    block_bytes: Cell::new(0),
+    back: Cell::new(0),
+    formed: Cell::new(0),
+    limit: Cell::new(0),
+    holed: Cell::new(0),
+    slices: Cell::new(0),
+    class: Cell::new(0),
+    kind: Cell::new(Kind::Small),
+    place: Cell::new(Place::Open),
+    out_units: Cell::new(0),
+    dirty_tail: Cell::new(false),
+    next: Cell::new(ptr::null()),
+    prev: Cell::new(ptr::null()),
+    all_next: Cell::new(ptr::null()),
+    all_prev: Cell::new(ptr::null()),
+    swept_free: Cell::new(ptr::null_mut()),
+    swept_used: Cell::new(0),
+    swept_formed: Cell::new(0),
+});
+
+impl Page {
+    /// The page that a block lies in.
+    ///
+    /// # Safety
+    /// `block` is a live block of this allocator: of a size class, or the start of a larger one.
+    #[inline(always)]
+    pub(crate) unsafe fn of(block: NonNull<u8>) -> &'static Self {
+        // SAFETY: a live block lies in a mapped arena, larger blocks start in its first GiB.
+        let slice = unsafe { Slice::of(block.addr().get()) };
+        let here = slice.page();
+        let back = here.back.get() as usize;
+        if back == 0 {
+            here
+        } else {
+            Slice {
+                index: slice.index - back,
+                ..slice
+            }
+            .page()
+        }
+    }
+
+    /// The slice that the page starts in.
+    pub(crate) fn slice(&self) -> Slice {
+        let address = ptr::from_ref(self).addr();
+        // SAFETY: descriptors lie in the information area of a mapped arena.
+        let information = unsafe { Slice::of(address) };
+        Slice {
+            index: information.arena.page_index(address),
+            ..information
+        }
+    }
+
+    /// Where the blocks start.
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.slice().start()
+    }
+
+    /// Bytes of the page's slices.
+    pub(crate) fn bytes(&self) -> usize {
+        self.slices.get() as usize * SLICE_BYTES
+    }
+
+    /// Makes this the descriptor of `slices` slices and clears everything else.
+    pub(crate) fn reset(&self, owner: *const Inner, kind: Kind, slices: usize, block_bytes: usize) {
+        self.free.set(ptr::null_mut());
+        self.owner.set(owner);
+        self.used.set(0);
+        self.notify_at.set(0);
+        self.block_bytes.set(block_bytes);
+        self.back.set(0);
+        self.formed.set(0);
+        self.limit.set(0);
+        self.holed.set(0);
+        self.slices.set(slices as u32);
+        self.class.set(0);
+        self.kind.set(kind);
+        self.place.set(Place::Open);
+        self.out_units.set(0);
+        self.dirty_tail.set(false);
+        self.swept_free.set(ptr::null_mut());
+        self.swept_used.set(0);
+        self.swept_formed.set(0);
+    }
+
+    /// Units at the front of the page that were written to, or may have been by whoever had the memory before.
+    pub(crate) fn touched_units(&self) -> usize {
+        if self.dirty_tail.get() {
+            self.bytes() / UNIT_BYTES
+        } else {
+            (self.formed.get() as usize * self.block_bytes.get()).div_ceil(UNIT_BYTES)
+        }
+    }
+
+    /// Takes a block off the free list.
+    #[inline(always)]
+    pub(crate) fn pop(&self) -> Option<NonNull<u8>> {
+        let block = NonNull::new(self.free.get())?;
+        // SAFETY: a block in the free list is ours, and its first word holds the link.
+        self.free.set(unsafe { block.as_ref().next });
+        self.used.set(self.used.get() + 1);
+        Some(block.cast())
+    }
+
+    /// Puts a block on the free list without counting it.
+    ///
+    /// # Safety
+    /// The block belongs to this page, is used by nobody and in no list, and no unit of it is released.
+    #[inline(always)]
+    pub(crate) unsafe fn thread(&self, block: NonNull<u8>) {
+        let block = block.cast::<Block>();
+        // SAFETY: the caller gives the block up; it is at least a word long and aligned to one.
+        unsafe {
+            block.write(Block {
+                next: self.free.get(),
+            })
+        };
+        self.free.set(block.as_ptr());
+    }
+
+    /// The address of block `index`.
+    pub(crate) fn block(&self, start: NonNull<u8>, index: usize) -> NonNull<u8> {
+        // SAFETY: blocks below `limit` lie inside the page.
+        unsafe { start.add(index * self.block_bytes.get()) }
+    }
+
+    /// Calls `f` with the offset of each free block; stops early, and says so, when `f` returns false.
+    pub(crate) fn each_free(&self, mut f: impl FnMut(usize) -> bool) -> bool {
+        let start = self.start().addr().get();
+        let mut block = self.free.get();
+        while !block.is_null() {
+            if !f(block.addr() - start) {
+                return false;
+            }
+            // SAFETY: a block in the free list is ours, and its first word holds the link.
+            block = unsafe { (*block).next };
+        }
+        true
+    }
+
+    /// Makes the free list anew from the blocks in it whose offset `keep` accepts, in the same order; gives the number dropped.
+    pub(crate) fn retain_free(&self, mut keep: impl FnMut(usize) -> bool) -> u32 {
+        let start = self.start().addr().get();
+        let mut dropped = 0;
+        let mut last: *mut Block = ptr::null_mut();
+        let mut block = self.free.get();
+        self.free.set(ptr::null_mut());
+        while !block.is_null() {
+            // SAFETY: as in `each_free`; links are written to kept blocks only.
+            let next = unsafe { (*block).next };
+            if keep(block.addr() - start) {
+                if last.is_null() {
+                    self.free.set(block);
+                } else {
+                    // SAFETY: as above.
+                    unsafe { (*last).next = block };
+                }
+                last = block;
+            } else {
+                dropped += 1;
+            }
+            block = next;
+        }
+        if !last.is_null() {
+            // SAFETY: as above.
+            unsafe { (*last).next = ptr::null_mut() };
+        }
+        dropped
+    }
+
+    /// Forms blocks up to number `end`, which lie in units that are not released.
+    pub(crate) fn form(&self, end: u32) {
+        let start = self.start();
+        let from = self.formed.get();
+        // Backwards, so that the list hands them out by rising address.
+        for index in (from..end).rev() {
+            let block = self.block(start, index as usize);
+            poison::free(block, self.block_bytes.get());
+            // SAFETY: a block that was never formed is in no list and nobody's.
+            unsafe { self.thread(block) };
+        }
+        self.formed.set(end);
+    }
+
+    /// Whether the block is in the free list, which makes a second free of it an error.
+    ///
+    /// A block whose first word cannot be a link is not looked for; the very last of the list goes unnoticed.
+    #[cfg(any(debug_assertions, sleepy_check))]
+    pub(crate) fn is_free(&self, block: NonNull<u8>) -> bool {
+        let start = self.start().addr().get();
+        // SAFETY: the first word of a block of ours, dead or alive, is mapped and aligned.
+        let link = unsafe { block.cast::<usize>().read_volatile() };
+        let offset = block.addr().get() - start;
+        self.free.get().addr() == block.addr().get()
+            || (start..start + self.bytes()).contains(&link)
+                && !self.each_free(|free| free != offset)
+    }
+
+    /// Walks the page and checks that its counts add up.
+    #[cfg(any(test, sleepy_check))]
+    pub(crate) fn check(&self) {
+        let mut free = 0;
+        let whole = self.each_free(|offset| {
+            free += 1;
+            offset % self.block_bytes.get() == 0
+                && offset / self.block_bytes.get() < self.formed.get() as usize
+        });
+        assert!(whole, "a free block lies where none was formed");
+        assert_eq!(
+            self.used.get() + free + self.holed.get(),
+            self.formed.get(),
+            "used + free + holed = formed"
+        );
+        assert!(self.formed.get() <= self.limit.get());
+    }
+}

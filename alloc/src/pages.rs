@@ -1,0 +1,192 @@
+//! Runs of slices for collectors, which divide them into cells of their own.
+//!
+//! A collector asks its heap for runs of whole 64 KiB slices, finds its own page descriptor from any address in the
+//! first slice of a run by [`slice_word`], gives single 4 KiB units of a run back while it goes on using the rest, and
+//! takes them back before it uses them again. What it releases is purged by the scavenger when it has been unused for a
+//! while; that needs no claim on the heap, and no call here makes a system call for it.
+//!
+//! # Example
+//! ```
+//! use sleepy_alloc::{Heap, pages};
+//! use core::sync::atomic::Ordering;
+//!
+//! let heap = Heap::new()?;
+//! let run = heap.alloc_slices(1)?;
+//! // SAFETY: the addresses lie in the run, whose units nobody uses when they are released.
+//! unsafe {
+//!     pages::slice_word(run.ptr).store(0x1000 as *mut (), Ordering::Relaxed);
+//!     assert_eq!(pages::slice_word(run.ptr.add(40_000)).load(Ordering::Relaxed).addr(), 0x1000);
+//!     heap.release_units(run.ptr, 4..8);
+//!     if heap.take_units(run.ptr, 4..8) {
+//!         run.ptr.add(4 * pages::UNIT_BYTES).write(1);
+//!     }
+//!     heap.free_slices(run.ptr, 1);
+//! }
+//! # Ok::<(), allocator_api2::alloc::AllocError>(())
+//! ```
+
+use crate::Heap;
+use crate::arena::{self, Slice, UNITS_PER_SLICE};
+use crate::page::{Kind, Page};
+use crate::poison;
+use crate::units::mask_of;
+use allocator_api2::alloc::AllocError;
+use core::ops::Range;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+pub use crate::arena::{SLICE_BYTES, UNIT_BYTES};
+
+/// A run of slices.
+#[derive(Clone, Copy, Debug)]
+pub struct SliceRun {
+    /// Where it starts: a multiple of [`SLICE_BYTES`].
+    pub ptr: NonNull<u8>,
+    /// The memory is known to be zero.
+    pub zeroed: bool,
+}
+
+impl Heap {
+    /// Allocates a run of `slices` slices for a collector's own page.
+    ///
+    /// Its [`slice_word`] is null. A run that is still there when the heap is dropped is freed with it.
+    ///
+    /// # Errors
+    /// When the OS gives no memory, or `slices` is 0.
+    pub fn alloc_slices(&self, slices: usize) -> Result<SliceRun, AllocError> {
+        if slices == 0 {
+            return Err(AllocError);
+        }
+        let heap = self.own();
+        let bytes = slices.checked_mul(SLICE_BYTES).ok_or(AllocError)?;
+        let run = if arena::fits(slices, 1) {
+            arena::claim(slices, 1)
+        } else {
+            arena::map_huge(bytes)
+        }
+        .ok_or(AllocError)?;
+        let page = heap.new_run(run.ptr, Kind::Collector, slices, bytes);
+        page.slice()
+            .word()
+            .store(ptr::null_mut(), Ordering::Relaxed);
+        poison::used(run.ptr, bytes);
+        Ok(SliceRun {
+            ptr: run.ptr,
+            zeroed: run.zeroed,
+        })
+    }
+
+    /// Frees a run. Its memory is purged when it has been unused for a while.
+    ///
+    /// # Safety
+    /// - `ptr` and `slices` are a run that [`Self::alloc_slices`] of this heap returned, and that is not freed.
+    /// - Nobody uses its memory or its [`slice_word`] any more.
+    pub unsafe fn free_slices(&self, ptr: NonNull<u8>, slices: usize) {
+        let heap = self.own();
+        // SAFETY: the run lies in an arena.
+        let page = unsafe { run_page(ptr) };
+        debug_assert_eq!(
+            (page.kind.get(), page.slices.get() as usize),
+            (Kind::Collector, slices)
+        );
+        heap.live.sub(page.block_bytes.get());
+        heap.holed.sub(page.bytes() - page.block_bytes.get());
+        heap.free_run(page);
+    }
+
+    /// Releases units of a run: their contents are lost, and they may be given back to the OS at any time.
+    ///
+    /// Costs an atomic operation or two for each slice. Units that are released already may be named again.
+    ///
+    /// # Safety
+    /// - `run` is the start of a run of this heap, and `units` lies inside it.
+    /// - Nobody uses these units until [`Self::take_units`] has taken them back.
+    pub unsafe fn release_units(&self, run: NonNull<u8>, units: Range<usize>) {
+        let heap = self.own();
+        // SAFETY: the run lies in an arena.
+        let page = unsafe { run_page(run) };
+        if page.slice().arena.is_huge() {
+            return;
+        }
+        let tick = arena::tick();
+        let released: usize = parts(page, units)
+            .map(|(slice, units)| slice.release(mask_of(units), tick))
+            .sum();
+        let bytes = released * UNIT_BYTES;
+        page.block_bytes.set(page.block_bytes.get() - bytes);
+        heap.live.sub(bytes);
+        heap.committed.sub(bytes);
+        heap.holed.add(bytes);
+    }
+
+    /// Takes released units back, before they are used again.
+    ///
+    /// True: the units are the caller's; each holds what it held when it was released, or zeroes. False: some of them
+    /// are being given back at this moment, and nothing is changed; use other memory, and ask again later.
+    ///
+    /// # Safety
+    /// `run` is the start of a run of this heap, and `units` lies inside it.
+    pub unsafe fn take_units(&self, run: NonNull<u8>, units: Range<usize>) -> bool {
+        let heap = self.own();
+        // SAFETY: the run lies in an arena.
+        let page = unsafe { run_page(run) };
+        if page.slice().arena.is_huge() {
+            return true;
+        }
+        let mut taken = 0;
+        for (slice, part) in parts(page, units.clone()) {
+            match slice.take(mask_of(part)) {
+                Some(units) => taken += units,
+                None => {
+                    let first = page.slice().index * UNITS_PER_SLICE;
+                    let before =
+                        units.start..(slice.index * UNITS_PER_SLICE - first).max(units.start);
+                    for (slice, part) in parts(page, before) {
+                        slice.release(mask_of(part), arena::tick());
+                    }
+                    return false;
+                }
+            }
+        }
+        let bytes = taken * UNIT_BYTES;
+        page.block_bytes.set(page.block_bytes.get() + bytes);
+        heap.live.add(bytes);
+        heap.committed.add(bytes);
+        heap.holed.sub(bytes);
+        true
+    }
+}
+
+/// The descriptor of a run.
+///
+/// # Safety
+/// `run` is the start of a run that is not freed.
+unsafe fn run_page(run: NonNull<u8>) -> &'static Page {
+    // SAFETY: runs lie in mapped arenas.
+    unsafe { Slice::of(run.addr().get()) }.page()
+}
+
+/// The parts of a range of units that fall on each slice of a run.
+fn parts(page: &Page, units: Range<usize>) -> impl Iterator<Item = (Slice, Range<usize>)> {
+    let first = page.slice();
+    debug_assert!(units.is_empty() || units.end <= page.slices.get() as usize * UNITS_PER_SLICE);
+    (units.start / UNITS_PER_SLICE..units.end.div_ceil(UNITS_PER_SLICE)).map(move |nth| {
+        let base = nth * UNITS_PER_SLICE;
+        (
+            first.add(nth),
+            units.start.saturating_sub(base)..(units.end - base).min(UNITS_PER_SLICE),
+        )
+    })
+}
+
+/// The word that a collector keeps for a slice, found from any address in it by arithmetic alone.
+///
+/// Only the words of the first slice of each run are the collector's to use.
+///
+/// # Safety
+/// `ptr` lies in the first slice of a run that is not freed.
+#[inline(always)]
+pub unsafe fn slice_word(ptr: NonNull<u8>) -> &'static AtomicPtr<()> {
+    // SAFETY: runs lie in mapped arenas, and start in their first GiB.
+    unsafe { Slice::of(ptr.addr().get()) }.word()
+}

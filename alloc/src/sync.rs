@@ -1,0 +1,74 @@
+//! The atomics and the futex that the park word, the schedule and the lock are built on; loom's in a model, the real ones else.
+
+#[cfg(not(loom))]
+pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+#[cfg(loom)]
+pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+/// Tells the processor that this is a spin loop.
+#[inline]
+pub(crate) fn pause() {
+    #[cfg(not(loom))]
+    core::hint::spin_loop();
+    #[cfg(loom)]
+    loom::thread::yield_now();
+}
+
+/// A word on which a thread can sleep until another changes it.
+///
+/// Sleeping compares and blocks in one step: a wake that follows the change of the word is never lost.
+#[cfg(not(loom))]
+#[repr(transparent)]
+pub(crate) struct Futex {
+    pub(crate) word: AtomicU32,
+}
+
+#[cfg(not(loom))]
+impl Futex {
+    pub(crate) const fn new(value: u32) -> Self {
+        Self {
+            word: AtomicU32::new(value),
+        }
+    }
+
+    /// Sleeps if the word is still `expected`, until a wake or the timeout. May return for no reason.
+    pub(crate) fn wait(&self, expected: u32, timeout_ns: Option<u64>) {
+        crate::os::futex_wait(&self.word, expected, timeout_ns);
+    }
+
+    /// Wakes one sleeper.
+    pub(crate) fn wake_one(&self) {
+        crate::os::futex_wake_one(&self.word);
+    }
+}
+
+/// The model of a futex: loom's condition variable reports a lost wake as a deadlock.
+#[cfg(loom)]
+pub(crate) struct Futex {
+    pub(crate) word: AtomicU32,
+    queue: loom::sync::Mutex<()>,
+    changed: loom::sync::Condvar,
+}
+
+#[cfg(loom)]
+impl Futex {
+    pub(crate) fn new(value: u32) -> Self {
+        Self {
+            word: AtomicU32::new(value),
+            queue: loom::sync::Mutex::new(()),
+            changed: loom::sync::Condvar::new(),
+        }
+    }
+
+    pub(crate) fn wait(&self, expected: u32, _timeout_ns: Option<u64>) {
+        let queue = self.queue.lock().unwrap();
+        if self.word.load(Ordering::SeqCst) == expected {
+            drop(self.changed.wait(queue).unwrap());
+        }
+    }
+
+    pub(crate) fn wake_one(&self) {
+        let _queue = self.queue.lock().unwrap();
+        self.changed.notify_one();
+    }
+}
