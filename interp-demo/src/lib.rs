@@ -1,6 +1,9 @@
 //! `sleepy-lua`: a Lua 5.4 interpreter on `sleepy-gc` and `sleepy-alloc`, which collects garbage while it waits.
 
 pub mod compare;
+pub mod compiler;
+pub mod dump;
+pub mod lexer;
 pub mod opcode;
 pub mod phase_trace;
 pub mod proto;

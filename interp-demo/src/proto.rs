@@ -104,3 +104,51 @@ impl Proto {
             .map(|var| &var.name)
     }
 }
+
+/// Longest form of a chunk's name in messages.
+const CHUNK_ID_BYTES: usize = 59;
+
+/// The chunk's name as messages show it: a file name, a given name, or the first line of the text as `[string "…"]`.
+#[must_use]
+pub fn chunk_id(source: &[u8]) -> Vec<u8> {
+    match source {
+        [b'=', name @ ..] => name[..name.len().min(CHUNK_ID_BYTES)].to_vec(),
+        [b'@', name @ ..] if name.len() <= CHUNK_ID_BYTES => name.to_vec(),
+        [b'@', name @ ..] => [b"...", &name[name.len() - (CHUNK_ID_BYTES - 3)..]].concat(),
+        text => {
+            let room = CHUNK_ID_BYTES - "[string \"...\"]".len();
+            let line = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
+            let cut = line.len() < text.len() || line.len() >= room;
+            let shown = &line[..line.len().min(room)];
+            let end: &[u8] = if cut { b"...\"]" } else { b"\"]" };
+            [b"[string \"", shown, end].concat()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunk_ids() {
+        assert_eq!(chunk_id(b"=stdin"), b"stdin");
+        assert_eq!(chunk_id(b"@a.lua"), b"a.lua");
+        assert_eq!(chunk_id(b"x = 1"), b"[string \"x = 1\"]");
+        assert_eq!(chunk_id(b"x = 1\ny = 2"), b"[string \"x = 1...\"]");
+        assert_eq!(chunk_id(b""), b"[string \"\"]");
+        let long = [b"@".as_slice(), &[b'a'; 30], &[b'b'; 30]].concat();
+        let shown = chunk_id(&long);
+        assert_eq!(shown.len(), 59);
+        assert!(shown.starts_with(b"...aaa") && shown.ends_with(b"bbb"));
+        assert_eq!(chunk_id(&long[..60]).len(), 59);
+        assert_eq!(
+            chunk_id(&[b'x'; 44]),
+            [b"[string \"".as_slice(), &[b'x'; 44], b"\"]"].concat()
+        );
+        assert_eq!(
+            chunk_id(&[b'x'; 45]),
+            [b"[string \"".as_slice(), &[b'x'; 45], b"...\"]"].concat()
+        );
+    }
+}

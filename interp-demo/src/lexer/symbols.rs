@@ -1,0 +1,38 @@
+//! Names and strings of one source text, each kept once.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A name or string: two are equal if and only if their bytes are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Symbol(u32);
+
+/// The table of all of them.
+#[derive(Default)]
+pub struct Symbols {
+    numbers: HashMap<Rc<[u8]>, Symbol>,
+    texts: Vec<Rc<[u8]>>,
+}
+
+impl Symbols {
+    /// The symbol of these bytes.
+    ///
+    /// # Panics
+    /// After 2^32 different strings, for which no source text is long enough in memory.
+    pub fn intern(&mut self, bytes: &[u8]) -> Symbol {
+        if let Some(symbol) = self.numbers.get(bytes) {
+            return *symbol;
+        }
+        let symbol = Symbol(u32::try_from(self.texts.len()).expect("fewer than 2^32 strings"));
+        let text: Rc<[u8]> = bytes.into();
+        self.texts.push(Rc::clone(&text));
+        self.numbers.insert(text, symbol);
+        symbol
+    }
+
+    /// The bytes of a symbol of this table.
+    #[must_use]
+    pub fn text(&self, symbol: Symbol) -> &Rc<[u8]> {
+        &self.texts[symbol.0 as usize]
+    }
+}
