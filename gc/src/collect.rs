@@ -35,6 +35,11 @@ pub use crate::{__dyn_collect as dyn_collect, static_collect};
 ///    [write barrier](crate::barrier) was raised for the object that owns the value; never from within `trace`.
 ///
 /// `SEND` has its own condition.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be owned by objects of an arena: it is not `Collect`",
+    note = "derive it: `#[derive(Collect)]` with `#[collect(no_drop)]`, or with `#[collect(require_static)]` for a type without `Gc` pointers",
+    note = "a type of another crate that is `'static` can be wrapped in `Static`, or its field marked with `#[collect(require_static)]`"
+)]
 pub unsafe trait Collect<'gc> {
     /// Whether values of this type can own a `Gc` or a `GcWeak` at all. Objects that can't are never queued for tracing.
     const NEEDS_TRACE: bool = true;
@@ -80,10 +85,28 @@ pub trait Trace<'gc> {
     }
 }
 
-/// Proof that a trace is the collector's, so that no `mutate` is running: nothing is borrowed from an arena's objects.
+/// Proof that a trace is the collector's. Only such a tracer may be given objects that a container uses inside and frees itself.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct CollectorToken(pub(crate) ());
+pub struct CollectorToken {
+    mutator_stopped: bool,
+}
+
+impl CollectorToken {
+    /// No `mutate` is running: nothing is borrowed from an arena's objects.
+    pub(crate) const STOPPED: Self = Self {
+        mutator_stopped: true,
+    };
+    /// The collector looks at a value on behalf of a running `mutate`, for a barrier.
+    #[allow(dead_code, reason = "barriers that trace are next")]
+    pub(crate) const MUTATING: Self = Self {
+        mutator_stopped: false,
+    };
+
+    pub(crate) fn mutator_stopped(self) -> bool {
+        self.mutator_stopped
+    }
+}
 
 /// [`Collect`] for trait objects. Each type that is `Collect` has it; a trait that wants `Gc<dyn Trait>` or `Box<dyn Trait>` to be
 /// traced has it as a supertrait and is given to [`dyn_collect!`](crate::collect::dyn_collect).

@@ -15,11 +15,13 @@ pub mod idle;
 pub mod lock;
 pub mod metrics;
 mod mutation;
+pub mod roots;
 pub mod send_root;
 mod static_;
 pub mod step;
 mod unsize;
 mod weak;
+pub mod zst;
 
 pub use arena::{__DynRootable, Arena, MarkedArena, ParkedArena, Root, Rootable, rootless_mutate};
 pub use collect::{__MustNotImplDrop, Collect};
@@ -28,6 +30,7 @@ pub use gc::Gc;
 pub use lock::{GcLock, GcOnceLock, GcRefLock, Lock, OnceLock, RefLock};
 pub use metrics::Metrics;
 pub use mutation::{Finalization, Mutation};
+pub use roots::{DynamicRoot, DynamicRootSet, MismatchedRootSet};
 pub use send_root::SendRoot;
 #[doc(hidden)]
 pub use sleepy_gc_derive::__unelide_lifetimes;
@@ -37,3 +40,4 @@ pub use step::{Budget, CollectionPhase, Progress};
 #[doc(hidden)]
 pub use unsize::__Unsize;
 pub use weak::GcWeak;
+pub use zst::ZstCache;

@@ -27,7 +27,7 @@ use std::{
 use crate::{
     Gc, Mutation,
     barrier::Unlock,
-    collect::{Collect, Trace},
+    collect::{Collect, CollectorToken, Trace},
 };
 
 /// A [`Lock`] in an object of its own.
@@ -301,9 +301,12 @@ unsafe impl<'gc, T: Collect<'gc> + ?Sized> Collect<'gc> for RefLock<T> {
 
     #[inline]
     fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
-        if cc.__collector().is_some() {
-            // SAFETY: the collector never runs within `mutate`, and a borrow can't outlive one: if the cell says that it is borrowed,
-            // somebody has forgotten a `RefMut`. The pointers in it must be found all the same.
+        if cc
+            .__collector()
+            .is_some_and(CollectorToken::mutator_stopped)
+        {
+            // SAFETY: no `mutate` is running, and a borrow can't outlive one: if the cell says that it is borrowed, somebody has
+            // forgotten a `RefMut`. The pointers in it must be found all the same.
             cc.trace(unsafe { &*self.cell.as_ptr() });
         } else {
             // Somebody looks through the graph inside of `mutate`.

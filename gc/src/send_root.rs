@@ -9,7 +9,7 @@ use std::{
 use smallvec::{Array, SmallVec};
 
 use crate::{
-    Gc, GcWeak, Root, Rootable, Static,
+    DynamicRootSet, Gc, GcWeak, Root, Rootable, Static, ZstCache,
     arena::__DynRootable,
     lock::{Lock, OnceLock, RefLock},
 };
@@ -91,6 +91,11 @@ unsafe impl<T: SendRoot + ?Sized> SendRoot for PhantomData<T> {}
 unsafe impl<'gc, T: SendRoot + ?Sized + 'gc> SendRoot for Gc<'gc, T> {}
 // SAFETY: as for `Gc`.
 unsafe impl<'gc, T: SendRoot + ?Sized + 'gc> SendRoot for GcWeak<'gc, T> {}
+
+// SAFETY: it reaches any object that was stashed, of whatever type, and each was allocated in an arena that takes `SEND` types only.
+unsafe impl SendRoot for DynamicRootSet<'_> {}
+// SAFETY: it reaches values without a size, which were allocated as if by `Gc::new`.
+unsafe impl<const MAX_ALIGN: usize> SendRoot for ZstCache<'_, MAX_ALIGN> {}
 
 // The type that `Rootable![...]` stands for.
 // SAFETY: every root that it names.

@@ -66,7 +66,7 @@ impl<'gc> Trace<'gc> for Marker {
     fn trace_gc(&mut self, _gc: Gc<'gc, ()>) {}
     fn trace_gc_weak(&mut self, _gc: GcWeak<'gc, ()>) {}
     fn __collector(&self) -> Option<CollectorToken> {
-        Some(CollectorToken(()))
+        Some(CollectorToken::STOPPED)
     }
 }
 
