@@ -38,14 +38,17 @@ macro_rules! Rootable {
 
 /// A garbage-collected heap and its root.
 pub struct Arena<R: for<'a> Rootable<'a>> {
+    // Before the context, so that it is dropped before the heap: its destructor may still look at objects.
+    root: Box<Root<'static, R>>,
     context: Box<Context>,
-    root: Root<'static, R>,
 }
 
+// The `Collect` bounds of the constructors are for soundness too: without them a closure over a root family such as
+// `&'static Gc<'gc, _>` could take `'gc: 'static` for granted, and let pointers out.
 impl<R> Arena<R>
 where
     R: for<'a> Rootable<'a>,
-    for<'a> Root<'a, R>: Sized,
+    for<'a> Root<'a, R>: Sized + Collect<'a>,
 {
     /// Makes an arena whose root is what `f` returns.
     pub fn new<F>(f: F) -> Self
@@ -55,7 +58,10 @@ where
         let context = Context::new_boxed(false);
         // SAFETY: `f` is generic over `'gc`; the context lives in a box that the arena keeps as long as the root.
         let root = unsafe { f(Mutation::from_context(&*std::ptr::from_ref(&*context))) };
-        Self { root, context }
+        Self {
+            root: Box::new(root),
+            context,
+        }
     }
 
     /// As [`Arena::new`] for an arena that may move between threads: it refuses types that may not.
@@ -67,7 +73,10 @@ where
         let context = Context::new_boxed(true);
         // SAFETY: as in `new`.
         let root = unsafe { f(Mutation::from_context(&*std::ptr::from_ref(&*context))) };
-        Self { root, context }
+        Self {
+            root: Box::new(root),
+            context,
+        }
     }
 
     /// Makes an arena whose root is what `f` returns, unless it fails.
@@ -82,7 +91,10 @@ where
         let context = Context::new_boxed(false);
         // SAFETY: as in `new`.
         let root = unsafe { f(Mutation::from_context(&*std::ptr::from_ref(&*context)))? };
-        Ok(Self { root, context })
+        Ok(Self {
+            root: Box::new(root),
+            context,
+        })
     }
 
     /// Turns the root into another, of any family.
@@ -92,7 +104,7 @@ where
     ) -> Arena<R2>
     where
         R2: for<'a> Rootable<'a>,
-        for<'a> Root<'a, R2>: Sized,
+        for<'a> Root<'a, R2>: Sized + Collect<'a>,
     {
         let Self { root, context } = self;
         context.enter();
@@ -101,10 +113,13 @@ where
         let root = unsafe {
             f(
                 Mutation::from_context(&*std::ptr::from_ref(&*context)),
-                root,
+                *root,
             )
         };
-        Arena { root, context }
+        Arena {
+            root: Box::new(root),
+            context,
+        }
     }
 
     /// Turns the root into another, unless `f` fails; then the arena is dropped.
@@ -118,7 +133,7 @@ where
     ) -> Result<Arena<R2>, E>
     where
         R2: for<'a> Rootable<'a>,
-        for<'a> Root<'a, R2>: Sized,
+        for<'a> Root<'a, R2>: Sized + Collect<'a>,
     {
         let Self { root, context } = self;
         context.enter();
@@ -127,12 +142,20 @@ where
         let root = unsafe {
             f(
                 Mutation::from_context(&*std::ptr::from_ref(&*context)),
-                root,
+                *root,
             )?
         };
-        Ok(Arena { root, context })
+        Ok(Arena {
+            root: Box::new(root),
+            context,
+        })
     }
+}
 
+impl<R> Arena<R>
+where
+    R: for<'a> Rootable<'a>,
+{
     /// Runs `f` with the right to allocate and to change objects. No collection runs meanwhile.
     #[inline]
     pub fn mutate<F, T>(&self, f: F) -> T
@@ -145,7 +168,7 @@ where
         unsafe {
             f(
                 Mutation::from_context(&*std::ptr::from_ref(&*self.context)),
-                &*std::ptr::from_ref(&self.root),
+                &*std::ptr::from_ref(&*self.root),
             )
         }
     }
@@ -162,7 +185,7 @@ where
         unsafe {
             f(
                 Mutation::from_context(&*std::ptr::from_ref(&*self.context)),
-                &mut *std::ptr::from_mut(&mut self.root),
+                &mut *std::ptr::from_mut(&mut *self.root),
             )
         }
     }
@@ -208,11 +231,6 @@ where
             context: &self.context,
         }
     }
-
-    #[inline]
-    fn root_erased(&self) -> *const () {
-        std::ptr::from_ref(&self.root).cast()
-    }
 }
 
 impl<R> Arena<R>
@@ -234,7 +252,7 @@ where
             root.trace(marker);
         }
         RootTrace {
-            root: self.root_erased(),
+            root: std::ptr::from_ref(&*self.root).cast(),
             trace: trace::<R>,
         }
     }
@@ -335,7 +353,7 @@ where
         unsafe {
             f(
                 Finalization::from_context(&*std::ptr::from_ref(&*arena.context)),
-                &*std::ptr::from_ref(&arena.root),
+                &*std::ptr::from_ref(&*arena.root),
             )
         }
     }

@@ -8,6 +8,8 @@ pub mod barrier;
 pub mod collect;
 mod collect_impls;
 mod collect_impls_optional;
+pub mod collections;
+pub mod ephemeron;
 mod error;
 mod gc;
 mod heap;

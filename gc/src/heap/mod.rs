@@ -2,43 +2,41 @@
 
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
-use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crate::collect::{Collect, CollectorToken, Trace};
+use crate::collect::{CollectorToken, Trace};
 use crate::idle::IdleHint;
 use crate::metrics::{Cause, Metrics};
 use crate::step::{Budget, CollectionPhase, Progress};
 use crate::{Gc, GcWeak};
 
-pub(crate) struct VTable {
-    layout: Layout,
-    drop: Option<unsafe fn(NonNull<u8>)>,
+mod special;
+mod tail;
+mod vtable;
+
+pub use special::{Stage, WeakContainer, WeakOps};
+pub(crate) use tail::Tail;
+pub(crate) use vtable::{DROPPED, VTable};
+
+/// # Safety
+///
+/// None.
+pub(crate) unsafe fn drop_nothing(_ptr: NonNull<u8>, _from: usize, _limit: usize) -> usize {
+    DROPPED
 }
 
-impl VTable {
-    pub(crate) fn of<'gc, T: Collect<'gc>>() -> &'static VTable {
-        /// # Safety
-        ///
-        /// `ptr` points at a live `T` that is not used again.
-        unsafe fn drop_value<T>(ptr: NonNull<u8>) {
-            // SAFETY: the caller's contract.
-            unsafe { ptr.cast::<T>().drop_in_place() };
-        }
-        struct Of<T>(PhantomData<T>);
-        impl<T> Of<T> {
-            const VTABLE: VTable = VTable {
-                layout: Layout::new::<T>(),
-                drop: if std::mem::needs_drop::<T>() {
-                    Some(drop_value::<T>)
-                } else {
-                    None
-                },
-            };
-        }
-        &Of::<T>::VTABLE
-    }
+/// # Safety
+///
+/// None.
+pub(crate) unsafe fn trace_nothing(_ptr: NonNull<u8>, _from: usize, _marker: &mut Marker) {}
+
+#[cold]
+pub(crate) fn out_of_memory() -> ! {
+    eprintln!("sleepy-gc: out of memory");
+    std::process::abort()
 }
+
+pub(crate) fn abandon_cell(_ptr: NonNull<u8>) {}
 
 pub(crate) fn is_allocated(_ptr: NonNull<u8>) -> bool {
     true
@@ -62,6 +60,22 @@ pub(crate) enum Goal {
 
 pub(crate) struct Marker;
 
+impl Marker {
+    pub(crate) fn push_slice(&mut self, _ptr: NonNull<u8>, _from: usize) {}
+    pub(crate) fn push_late(&mut self, _ptr: NonNull<u8>) {}
+    pub(crate) fn is_late(&self) -> bool {
+        false
+    }
+    pub(crate) fn is_marked(&self, _ptr: NonNull<u8>) -> bool {
+        true
+    }
+    pub(crate) fn mark(&mut self, _ptr: NonNull<u8>) {}
+    pub(crate) fn register(&mut self, _container: WeakContainer<'_>) {}
+    pub(crate) fn wait_for(&mut self, _key: NonNull<u8>, _map: NonNull<u8>, _from: usize) -> bool {
+        true
+    }
+}
+
 impl<'gc> Trace<'gc> for Marker {
     fn trace_gc(&mut self, _gc: Gc<'gc, ()>) {}
     fn trace_gc_weak(&mut self, _gc: GcWeak<'gc, ()>) {}
@@ -72,7 +86,7 @@ impl<'gc> Trace<'gc> for Marker {
 
 pub(crate) struct Context {
     metrics: Metrics,
-    objects: RefCell<Vec<(NonNull<u8>, &'static VTable)>>,
+    objects: RefCell<Vec<(NonNull<u8>, &'static VTable, Layout)>>,
     phase: Cell<CollectionPhase>,
 }
 
@@ -90,22 +104,37 @@ impl Context {
         &self.metrics
     }
     pub(crate) fn alloc(&self, vtable: &'static VTable) -> Option<NonNull<u8>> {
-        let ptr = if vtable.layout.size() == 0 {
-            NonNull::new(std::ptr::without_provenance_mut(vtable.layout.align()))?
-        } else {
-            // SAFETY: the size is not zero.
-            NonNull::new(unsafe { std::alloc::alloc(vtable.layout) })?
-        };
+        self.alloc_sized(vtable, vtable.object_bytes)
+    }
+    pub(crate) fn alloc_sized(&self, vtable: &'static VTable, bytes: usize) -> Option<NonNull<u8>> {
+        let layout =
+            Layout::from_size_align(bytes.next_multiple_of(16), vtable.align.max(16)).ok()?;
+        // SAFETY: the size is not zero.
+        let ptr = NonNull::new(unsafe { std::alloc::alloc(layout) })?;
         self.metrics
             .allocated_bytes
-            .set(self.metrics.allocated_bytes.get() + vtable.layout.size());
-        self.objects.borrow_mut().push((ptr, vtable));
+            .set(self.metrics.allocated_bytes.get() + layout.size());
+        self.objects.borrow_mut().push((ptr, vtable, layout));
         Some(ptr)
     }
     pub(crate) fn alloc_or_abort(&self, vtable: &'static VTable) -> NonNull<u8> {
-        self.alloc(vtable)
-            .unwrap_or_else(|| std::alloc::handle_alloc_error(vtable.layout))
+        self.alloc(vtable).unwrap_or_else(|| out_of_memory())
     }
+    pub(crate) fn cell_bytes_for(&self, _vtable: &'static VTable, bytes: usize) -> usize {
+        bytes.next_multiple_of(16)
+    }
+    pub(crate) fn would_shrink(&self, from: usize, to: usize) -> bool {
+        to < from
+    }
+    pub(crate) fn free_now(&self, _ptr: NonNull<u8>) {}
+    pub(crate) fn revive(&self, _ptr: NonNull<u8>) {}
+    pub(crate) fn is_clearing(&self) -> bool {
+        false
+    }
+    pub(crate) fn push_late(&self, _ptr: NonNull<u8>) -> bool {
+        true
+    }
+    pub(crate) fn register_in_clear(&self, _ptr: NonNull<u8>, _ops: &'static WeakOps) {}
     pub(crate) fn is_upgradable(&self, _ptr: NonNull<u8>) -> bool {
         true
     }
@@ -152,15 +181,16 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        for (ptr, vtable) in self.objects.take() {
-            if let Some(drop) = vtable.drop {
-                // SAFETY: the object is dropped once, here.
-                unsafe { drop(ptr) };
+        for (ptr, vtable, layout) in self.objects.take() {
+            if vtable.needs_drop {
+                let mut from = 0;
+                while from != DROPPED {
+                    // SAFETY: the object is dropped once, here.
+                    from = unsafe { (vtable.drop)(ptr, from, 64) };
+                }
             }
-            if vtable.layout.size() != 0 {
-                // SAFETY: allocated with this layout.
-                unsafe { std::alloc::dealloc(ptr.as_ptr(), vtable.layout) };
-            }
+            // SAFETY: allocated with this layout.
+            unsafe { std::alloc::dealloc(ptr.as_ptr(), layout) };
         }
     }
 }

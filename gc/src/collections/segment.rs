@@ -1,0 +1,505 @@
+//! The two levels of an intern set: a directory of small hash tables.
+
+use std::cell::Cell;
+use std::ptr::NonNull;
+
+use crate::gc::Gc;
+use crate::heap::{Context, Marker, Stage, VTable, WeakContainer, WeakOps};
+use crate::mutation::Finalization;
+
+/// Entries of a segment that is split rather than grown.
+const SPLIT_CAPACITY: usize = 512;
+
+/// Entries of the smallest segment.
+const MIN_CAPACITY: usize = 8;
+
+/// An open-addressing table with linear probing.
+///
+/// ```text
+/// | Segment | string 0 | … | string cap-1 | hash 0: u32 | … | hash cap-1 |
+/// ```
+///
+/// A null string is a free place. At most 7/8 are taken, so every probe ends.
+#[repr(C)]
+pub(super) struct Segment {
+    len: Cell<u32>,
+    /// A power of two.
+    cap: u32,
+    /// Top bits of the hash that all entries share.
+    depth: Cell<u32>,
+}
+
+/// A pointer to a live segment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct SegmentPtr(NonNull<Segment>);
+
+static SEGMENT: VTable = VTable {
+    object_bytes: 0,
+    align: align_of::<Segment>().next_multiple_of(8),
+    needs_trace: false,
+    needs_drop: false,
+    send: true,
+    trace: crate::heap::trace_nothing,
+    drop: crate::heap::drop_nothing,
+    name: || "intern set segment",
+};
+
+/// Where the strings of a segment begin.
+const STRINGS_OFFSET: usize = size_of::<Segment>().next_multiple_of(8);
+
+impl SegmentPtr {
+    fn allocate(context: &Context, cap: usize, depth: u32) -> Option<Self> {
+        let bytes = STRINGS_OFFSET + cap * (size_of::<usize>() + size_of::<u32>());
+        let cell = context.alloc_sized(&SEGMENT, bytes)?;
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "capacities stay far below 2^32"
+        )]
+        // SAFETY: the cell is fresh and has room for the head and `cap` entries; all strings become null.
+        unsafe {
+            cell.cast::<Segment>().write(Segment {
+                len: Cell::new(0),
+                cap: cap as u32,
+                depth: Cell::new(depth),
+            });
+            cell.add(STRINGS_OFFSET)
+                .write_bytes(0, cap * size_of::<usize>());
+        }
+        Some(Self(cell.cast()))
+    }
+
+    #[inline]
+    fn head(self) -> &'static Segment {
+        // SAFETY: a `SegmentPtr` is alive while it is used: its directory holds it, and no collection runs meanwhile.
+        unsafe { self.0.as_ref() }
+    }
+
+    #[inline]
+    fn cap(self) -> usize {
+        self.head().cap as usize
+    }
+
+    /// The place where the search for a hash begins.
+    #[inline]
+    pub(super) fn first(self, hash: u32) -> usize {
+        // The top bits chose the segment; the low ones choose the place.
+        hash as usize & (self.cap() - 1)
+    }
+
+    /// The place after `probe`.
+    #[inline]
+    pub(super) fn after(self, probe: usize) -> usize {
+        (probe + 1) & (self.cap() - 1)
+    }
+
+    #[inline]
+    fn string_at(self, probe: usize) -> NonNull<Option<NonNull<u8>>> {
+        debug_assert!(probe < self.cap());
+        // SAFETY: the segment has `cap` strings behind its head.
+        unsafe {
+            self.0
+                .cast::<u8>()
+                .add(STRINGS_OFFSET)
+                .cast::<Option<NonNull<u8>>>()
+                .add(probe)
+        }
+    }
+
+    #[inline]
+    fn hash_at(self, probe: usize) -> NonNull<u32> {
+        // SAFETY: the hashes lie behind the strings.
+        unsafe { self.string_at(0).add(self.cap()).cast::<u32>().add(probe) }
+    }
+
+    /// The string at a place.
+    #[inline]
+    pub(super) fn entry(self, probe: usize) -> Option<NonNull<u8>> {
+        // SAFETY: strings are initialised.
+        unsafe { self.string_at(probe).read() }
+    }
+
+    /// The hash at a place that is taken.
+    #[inline]
+    pub(super) fn hash(self, probe: usize) -> u32 {
+        // SAFETY: the hash of a place that is taken is initialised.
+        unsafe { self.hash_at(probe).read() }
+    }
+
+    fn put(self, probe: usize, hash: u32, string: NonNull<u8>) {
+        // SAFETY: the place exists.
+        unsafe {
+            self.string_at(probe).write(Some(string));
+            self.hash_at(probe).write(hash);
+        }
+    }
+
+    /// Adds an absent entry; false where the segment is full.
+    pub(super) fn insert(self, hash: u32, string: NonNull<u8>) -> bool {
+        let head = self.head();
+        if (head.len.get() as usize + 1) * 8 > self.cap() * 7 {
+            return false;
+        }
+        let mut probe = self.first(hash);
+        while self.entry(probe).is_some() {
+            probe = self.after(probe);
+        }
+        self.put(probe, hash, string);
+        head.len.set(head.len.get() + 1);
+        true
+    }
+
+    /// Empties a place, and moves later entries of its run up so that searches still find them.
+    fn remove(self, mut hole: usize) {
+        let mask = self.cap() - 1;
+        let mut probe = self.after(hole);
+        while let Some(string) = self.entry(probe) {
+            let hash = self.hash(probe);
+            let home = self.first(hash);
+            // The entry may move to the hole unless its home lies (cyclically) behind the hole.
+            if (probe.wrapping_sub(home) & mask) >= (probe.wrapping_sub(hole) & mask) {
+                self.put(hole, hash, string);
+                hole = probe;
+            }
+            probe = self.after(probe);
+        }
+        // SAFETY: the place exists.
+        unsafe { self.string_at(hole).write(None) };
+        self.head().len.set(self.head().len.get() - 1);
+    }
+
+    fn entries(self) -> impl Iterator<Item = (u32, NonNull<u8>)> {
+        (0..self.cap())
+            .filter_map(move |probe| Some((self.entry(probe)?, probe)))
+            .map(move |(s, p)| (self.hash(p), s))
+    }
+
+    /// Removes entries of dead strings and answers how many they were.
+    fn clear_dead(self, context: &Context) -> usize {
+        let mut removed = 0;
+        let mut probe = 0;
+        while probe < self.cap() {
+            match self.entry(probe) {
+                // What moves up into the hole is looked at next.
+                Some(string) if !context.is_marked(string) => {
+                    self.remove(probe);
+                    removed += 1;
+                }
+                _ => probe += 1,
+            }
+        }
+        removed
+    }
+}
+
+/// The first level.
+///
+/// ```text
+/// | Directory | segment 0 | … | segment 2^depth - 1 |
+/// ```
+///
+/// A segment of depth `d` stands at `2^(depth-d)` neighbouring places.
+#[repr(C)]
+pub(super) struct Directory {
+    depth: u32,
+    /// Places; 0 once another directory has taken over.
+    count: Cell<usize>,
+    /// Entries of all segments.
+    len: Cell<usize>,
+    /// How far the clearing of dead entries has come.
+    cursor: Cell<usize>,
+}
+
+static DIRECTORY: VTable = VTable {
+    object_bytes: 0,
+    align: align_of::<Directory>(),
+    needs_trace: true,
+    needs_drop: false,
+    send: true,
+    trace: trace_directory,
+    drop: crate::heap::drop_nothing,
+    name: || "intern set directory",
+};
+
+/// What a directory does in a cycle.
+static DIRECTORY_OPS: WeakOps = WeakOps {
+    values: false,
+    finalize: false,
+    clear: true,
+    run: clear_directory,
+};
+
+/// Places that are traced at a time.
+const SLICE_PLACES: usize = 256;
+
+/// # Safety
+///
+/// `ptr` is a live directory.
+unsafe fn trace_directory(ptr: NonNull<u8>, from: usize, marker: &mut Marker) {
+    let this = ptr.cast::<Directory>();
+    if from == 0 {
+        // SAFETY: a directory is an object of the arena; `()` is valid at any address.
+        let object = unsafe { Gc::from_ptr(ptr.as_ptr().cast()) };
+        marker.register(WeakContainer {
+            object,
+            ops: &DIRECTORY_OPS,
+        });
+    }
+    // SAFETY: the caller's contract.
+    let count = unsafe { this.as_ref() }.count.get();
+    let end = count.min(from + SLICE_PLACES);
+    for place in from..end {
+        // SAFETY: the place exists, and its segment is alive.
+        marker.mark(unsafe { Directory::place(this, place).read() }.0.cast());
+    }
+    if end < count {
+        marker.push_slice(ptr, end);
+    }
+}
+
+/// Removes dead strings from the segments, as many as the fuel allows, and shrinks segments that are mostly empty.
+///
+/// # Safety
+///
+/// `object` is a live directory.
+unsafe fn clear_directory(
+    object: NonNull<()>,
+    _stage: Stage,
+    fc: &Finalization<'_>,
+    fuel: &mut usize,
+) -> bool {
+    let this = object.cast::<Directory>();
+    let context = fc.context();
+    // SAFETY: the caller's contract; places exist and segments are alive.
+    unsafe {
+        let head = this.as_ref();
+        while head.cursor.get() < head.count.get() {
+            if *fuel == 0 {
+                return false;
+            }
+            let first = head.cursor.get();
+            let segment = Directory::place(this, first).read();
+            let mut end = first + 1;
+            while end < head.count.get() && Directory::place(this, end).read() == segment {
+                end += 1;
+            }
+            head.cursor.set(end);
+            head.len.set(head.len.get() - segment.clear_dead(context));
+            *fuel = fuel.saturating_sub(segment.cap() * 16 + 64);
+            let len = segment.head().len.get() as usize;
+            let fitting = (len * 2).next_power_of_two().max(MIN_CAPACITY);
+            if fitting * 2 <= segment.cap() {
+                if let Some(small) =
+                    SegmentPtr::allocate(context, fitting, segment.head().depth.get())
+                {
+                    for (hash, string) in segment.entries() {
+                        small.insert(hash, string);
+                    }
+                    // A split may have left the segment's first places behind the cursor of an earlier piece.
+                    Directory::replace(this, segment, small, first, end);
+                    context.free_now(segment.0.cast());
+                }
+            }
+        }
+        head.cursor.set(0);
+    }
+    true
+}
+
+impl Directory {
+    /// A directory of one empty segment.
+    pub(super) fn allocate(context: &Context) -> Option<NonNull<Self>> {
+        let segment = SegmentPtr::allocate(context, MIN_CAPACITY, 0)?;
+        let directory = Self::allocate_places(context, 0)?;
+        // SAFETY: fresh, with one place.
+        unsafe { Self::place(directory, 0).write(segment) };
+        Self::adopted(context, directory, segment);
+        Some(directory)
+    }
+
+    fn allocate_places(context: &Context, depth: u32) -> Option<NonNull<Self>> {
+        let count = 1_usize << depth;
+        let cell = context.alloc_sized(
+            &DIRECTORY,
+            size_of::<Self>() + count * size_of::<SegmentPtr>(),
+        )?;
+        let this = cell.cast::<Self>();
+        // SAFETY: the cell is fresh and has room.
+        unsafe {
+            this.write(Self {
+                depth,
+                count: Cell::new(count),
+                len: Cell::new(0),
+                cursor: Cell::new(0),
+            })
+        };
+        Some(this)
+    }
+
+    /// Makes sure that a cycle under way keeps a new directory and a new segment.
+    fn adopted(context: &Context, directory: NonNull<Self>, segment: SegmentPtr) {
+        if context.is_marking() {
+            context.shade(segment.0.cast());
+            context.shade(directory.cast());
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `this` is alive, and `index` is at most its count.
+    unsafe fn place(this: NonNull<Self>, index: usize) -> NonNull<SegmentPtr> {
+        // SAFETY: the places lie behind the head.
+        unsafe { this.add(1).cast::<SegmentPtr>().add(index) }
+    }
+
+    /// The segment for a hash.
+    ///
+    /// # Safety
+    ///
+    /// `this` is alive and in use.
+    #[inline]
+    pub(super) unsafe fn segment(this: NonNull<Self>, hash: u32) -> SegmentPtr {
+        // SAFETY: the caller's contract; the index has `depth` bits.
+        unsafe {
+            let index = (u64::from(hash) >> (32 - this.as_ref().depth)) as usize;
+            Self::place(this, index).read()
+        }
+    }
+
+    /// Entries of all segments.
+    pub(super) fn len(&self) -> usize {
+        self.len.get()
+    }
+
+    /// Counts an entry that was added.
+    pub(super) fn count_inserted(&self) {
+        self.len.set(self.len.get() + 1);
+    }
+
+    /// Writes `new` at every place of `old`, which all lie around `first..end`.
+    ///
+    /// # Safety
+    ///
+    /// `this` is alive, and `first..end` are places of `old`.
+    unsafe fn replace(
+        this: NonNull<Self>,
+        old: SegmentPtr,
+        new: SegmentPtr,
+        mut first: usize,
+        mut end: usize,
+    ) {
+        // SAFETY: the loop stays within the places.
+        unsafe {
+            while first > 0 && Self::place(this, first - 1).read() == old {
+                first -= 1;
+            }
+            while end < this.as_ref().count.get() && Self::place(this, end).read() == old {
+                end += 1;
+            }
+            for index in first..end {
+                Self::place(this, index).write(new);
+            }
+        }
+    }
+
+    /// Grows or splits the full segment of a hash; answers the directory to use from now on.
+    ///
+    /// # Safety
+    ///
+    /// `this` is alive and in use.
+    pub(super) unsafe fn make_room(
+        this: NonNull<Self>,
+        context: &Context,
+        hash: u32,
+    ) -> Option<NonNull<Self>> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let head = this.as_ref();
+            let segment = Self::segment(this, hash);
+            // Hashes that agree in their top bits would split for ever: a directory far larger than its entries
+            // deserve is a reason to grow the segment instead.
+            let may_split = segment.head().depth.get() < head.depth
+                || head.count.get() <= 8 * (head.len() / SPLIT_CAPACITY + 1);
+            if segment.cap() < SPLIT_CAPACITY || !may_split {
+                let grown =
+                    SegmentPtr::allocate(context, segment.cap() * 2, segment.head().depth.get())?;
+                for (hash, string) in segment.entries() {
+                    grown.insert(hash, string);
+                }
+                if context.is_marking() {
+                    context.shade(grown.0.cast());
+                }
+                let index = (u64::from(hash) >> (32 - head.depth)) as usize;
+                Self::replace(this, segment, grown, index, index + 1);
+                context.free_now(segment.0.cast());
+                return Some(this);
+            }
+            if segment.head().depth.get() == head.depth {
+                return Self::doubled(this, context);
+            }
+            Self::split(this, context, segment, hash)?;
+            Some(this)
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `this` is alive and in use, and `segment`, which holds `hash`, stands at two places or more.
+    unsafe fn split(
+        this: NonNull<Self>,
+        context: &Context,
+        segment: SegmentPtr,
+        hash: u32,
+    ) -> Option<()> {
+        // SAFETY: the caller's contract.
+        let depth = unsafe { this.as_ref() }.depth;
+        let below = segment.head().depth.get() + 1;
+        let halves = [
+            SegmentPtr::allocate(context, segment.cap(), below)?,
+            SegmentPtr::allocate(context, segment.cap(), below)?,
+        ];
+        for (hash, string) in segment.entries() {
+            halves[(hash >> (32 - below)) as usize & 1].insert(hash, string);
+        }
+        let width = 1_usize << (depth - below);
+        let first = (u64::from(hash) >> (32 - depth)) as usize & !(2 * width - 1);
+        for (half, start) in [(halves[0], first), (halves[1], first + width)] {
+            if context.is_marking() {
+                context.shade(half.0.cast());
+            }
+            for index in start..start + width {
+                // SAFETY: the segment stood at these places.
+                unsafe { Self::place(this, index).write(half) };
+            }
+        }
+        context.free_now(segment.0.cast());
+        Some(())
+    }
+
+    /// A directory of twice as many places, which takes over.
+    ///
+    /// # Safety
+    ///
+    /// `this` is alive and in use.
+    unsafe fn doubled(this: NonNull<Self>, context: &Context) -> Option<NonNull<Self>> {
+        // SAFETY: the caller's contract; both have the places that are used.
+        unsafe {
+            let head = this.as_ref();
+            let new = Self::allocate_places(context, head.depth + 1)?;
+            for index in 0..head.count.get() {
+                let segment = Self::place(this, index).read();
+                Self::place(new, 2 * index).write(segment);
+                Self::place(new, 2 * index + 1).write(segment);
+            }
+            new.as_ref().len.set(head.len());
+            // The old directory may be on the collector's list for this cycle: it has nothing to do there any more.
+            head.count.set(0);
+            head.cursor.set(0);
+            if context.is_marking() {
+                context.shade(new.cast());
+            } else {
+                context.register_in_clear(new.cast(), &DIRECTORY_OPS);
+            }
+            Some(new)
+        }
+    }
+}

@@ -1,0 +1,639 @@
+//! Maps whose entries live only as long as their keys, their values, or both.
+
+use std::cell::Cell;
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use crate::collect::{Collect, Trace};
+use crate::error::AllocError;
+use crate::gc::{Gc, Invariant};
+use crate::heap::{Context, Marker, Stage, Tail, VTable, WeakContainer, WeakOps};
+use crate::mutation::{Finalization, Mutation};
+use crate::weak::GcWeak;
+
+/// Which side of an entry does not keep it alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weakness {
+    /// An entry lives as long as its key; its value counts as reachable only through the key (an ephemeron).
+    Keys,
+    /// An entry lives as long as its value.
+    Values,
+    /// An entry lives as long as both.
+    Both,
+}
+
+/// A value that may name an object weakly.
+pub trait WeakTarget<'gc> {
+    /// The object whose death removes the entry; `None` for a plain value, which is kept (and traced) as it is.
+    fn weak_target(&self) -> Option<Gc<'gc, ()>>;
+}
+
+impl<'gc, T: ?Sized + 'gc> WeakTarget<'gc> for Gc<'gc, T> {
+    #[inline]
+    fn weak_target(&self) -> Option<Gc<'gc, ()>> {
+        Some(Gc::erase(*self))
+    }
+}
+
+impl<'gc, T: ?Sized + 'gc> WeakTarget<'gc> for GcWeak<'gc, T> {
+    #[inline]
+    fn weak_target(&self) -> Option<Gc<'gc, ()>> {
+        None
+    }
+}
+
+macro_rules! plain_targets {
+    ($($t:ty),* $(,)?) => {$(
+        impl<'gc> WeakTarget<'gc> for $t {
+            #[inline]
+            fn weak_target(&self) -> Option<Gc<'gc, ()>> {
+                None
+            }
+        }
+    )*};
+}
+
+plain_targets!(
+    (),
+    bool,
+    char,
+    u8,
+    u16,
+    u32,
+    u64,
+    usize,
+    i8,
+    i16,
+    i32,
+    i64,
+    isize,
+    f32,
+    f64
+);
+
+#[derive(Clone, Copy)]
+enum Slot<K, V> {
+    Empty,
+    Full(K, V),
+    /// An entry with a plain key that was removed: the key keeps its place until the next rehash.
+    Removed(K),
+    /// An entry whose key named the object at this address. It may be gone: the address is only compared.
+    Dead(usize),
+}
+
+/// The state of a map, at the head of its buffer.
+struct Head {
+    weakness: Cell<Weakness>,
+    len: Cell<usize>,
+    /// Slots that are not empty.
+    used: Cell<usize>,
+    /// How far the stage under way has come.
+    cursor: Cell<usize>,
+}
+
+// SAFETY: owns no pointer.
+unsafe impl<'gc> Collect<'gc> for Head {
+    const NEEDS_TRACE: bool = false;
+    const SEND: bool = true;
+}
+
+type Buffer<K, V> = Tail<Head, Slot<K, V>>;
+
+/// Slots looked at in one piece.
+const SLICE_SLOTS: usize = 128;
+
+/// Set in the place where a trace goes on: look at this one slot, whose key was marked just now.
+const RESOLVE: usize = 1 << (usize::BITS - 1);
+
+/// A map whose entries do not keep their keys, their values, or either, alive.
+///
+/// Convergence is linear: an entry whose key is not marked yet waits at that key, and is looked at once more, when the
+/// key is marked. Tracing and clearing go in bounded pieces. A rehash is one piece of the mutator's.
+///
+/// Keys that were removed or cleared keep their place until the map is rehashed, so that a traversal by index may
+/// remove what it visits.
+pub struct EphemeronMap<'gc, K: 'gc, V: 'gc, S = RandomState> {
+    buffer: Cell<NonNull<Buffer<K, V>>>,
+    hasher: S,
+    invariant: Invariant<'gc>,
+}
+
+struct Of<T>(PhantomData<T>);
+
+trait Tables {
+    const VTABLE: VTable;
+    const OPS: WeakOps;
+}
+
+impl<'gc, K, V> Tables for Of<(PhantomData<&'gc ()>, K, V)>
+where
+    K: Collect<'gc> + WeakTarget<'gc> + Copy,
+    V: Collect<'gc> + WeakTarget<'gc> + Copy,
+{
+    const VTABLE: VTable = VTable {
+        object_bytes: 0,
+        align: align_of::<Buffer<K, V>>(),
+        needs_trace: true,
+        needs_drop: false,
+        send: K::SEND && V::SEND,
+        trace: trace_map::<K, V>,
+        drop: crate::heap::drop_nothing,
+        name: std::any::type_name::<Buffer<K, V>>,
+    };
+    const OPS: WeakOps = WeakOps {
+        values: true,
+        finalize: false,
+        clear: true,
+        run: run_stage::<K, V>,
+    };
+}
+
+/// # Safety
+///
+/// `ptr` is the live buffer of an `EphemeronMap` of these types.
+unsafe fn trace_map<'gc, K, V>(ptr: NonNull<u8>, from: usize, marker: &mut Marker)
+where
+    K: Collect<'gc> + WeakTarget<'gc> + Copy,
+    V: Collect<'gc> + WeakTarget<'gc> + Copy,
+{
+    let this = ptr.cast::<Buffer<K, V>>();
+    // SAFETY: the caller's contract.
+    let buffer = unsafe { this.as_ref() };
+    let weakness = buffer.header.weakness.get();
+    // SAFETY: all slots below the length are initialised.
+    let slot = |index| unsafe { Tail::element(this, index).read() };
+    if from & RESOLVE != 0 {
+        let index = from & !RESOLVE;
+        if let (true, Slot::Full(key, value)) = (index < buffer.len(), slot(index)) {
+            if key
+                .weak_target()
+                .is_none_or(|key| marker.is_marked(key.raw()))
+            {
+                marker.trace(&value);
+            } else {
+                trace_slot(ptr, index, weakness, Slot::Full(key, value), marker);
+            }
+        }
+        return;
+    }
+    if from == 0 {
+        // SAFETY: the buffer is an object of the arena; `()` is valid at any address.
+        let object = unsafe { Gc::from_ptr(ptr.as_ptr().cast()) };
+        marker.register(WeakContainer {
+            object,
+            ops: &<Of<(PhantomData<&'gc ()>, K, V)> as Tables>::OPS,
+        });
+    }
+    let end = buffer.len().min(from + SLICE_SLOTS);
+    for index in from..end {
+        trace_slot(ptr, index, weakness, slot(index), marker);
+    }
+    if end < buffer.len() {
+        marker.push_slice(ptr, end);
+    }
+}
+
+fn trace_slot<'gc, K, V>(
+    ptr: NonNull<u8>,
+    index: usize,
+    weakness: Weakness,
+    slot: Slot<K, V>,
+    marker: &mut Marker,
+) where
+    K: Collect<'gc> + WeakTarget<'gc> + Copy,
+    V: Collect<'gc> + WeakTarget<'gc> + Copy,
+{
+    match slot {
+        Slot::Empty | Slot::Dead(_) => {}
+        Slot::Removed(key) => marker.trace(&key),
+        Slot::Full(key, value) => {
+            let (key_target, value_target) = (key.weak_target(), value.weak_target());
+            if weakness == Weakness::Values || key_target.is_none() {
+                marker.trace(&key);
+            }
+            match (weakness, key_target) {
+                (Weakness::Keys, Some(target)) if !marker.is_marked(target.raw()) => {
+                    if !marker.wait_for(target.raw(), ptr, RESOLVE | index) {
+                        // No memory to remember it by: the value counts as reachable in this cycle.
+                        marker.trace(&value);
+                    }
+                }
+                (Weakness::Keys, _) => marker.trace(&value),
+                (Weakness::Values | Weakness::Both, _) if value_target.is_none() => {
+                    marker.trace(&value)
+                }
+                (Weakness::Values | Weakness::Both, _) => {}
+            }
+        }
+    }
+}
+
+/// # Safety
+///
+/// `object` is the live buffer of an `EphemeronMap` of these types.
+unsafe fn run_stage<'gc, K, V>(
+    object: NonNull<()>,
+    stage: Stage,
+    fc: &Finalization<'_>,
+    fuel: &mut usize,
+) -> bool
+where
+    K: Collect<'gc> + WeakTarget<'gc> + Copy,
+    V: Collect<'gc> + WeakTarget<'gc> + Copy,
+{
+    let this = object.cast::<Buffer<K, V>>();
+    // SAFETY: the caller's contract.
+    let buffer = unsafe { this.as_ref() };
+    let head = &buffer.header;
+    let weakness = head.weakness.get();
+    let (keys, values) = match (stage, weakness) {
+        (Stage::Values, Weakness::Keys) | (Stage::Finalize, _) => return true,
+        (Stage::Values, _) | (Stage::Clear, Weakness::Values) => (false, true),
+        (Stage::Clear, Weakness::Keys) => (true, false),
+        (Stage::Clear, Weakness::Both) => (true, true),
+    };
+    let context = fc.context();
+    while head.cursor.get() < buffer.len() {
+        if *fuel == 0 {
+            return false;
+        }
+        let start = head.cursor.get();
+        let end = buffer.len().min(start + SLICE_SLOTS);
+        for index in start..end {
+            clear_slot(this, index, keys, values, context);
+        }
+        head.cursor.set(end);
+        *fuel = fuel.saturating_sub((end - start) * size_of::<Slot<K, V>>());
+    }
+    head.cursor.set(0);
+    true
+}
+
+fn clear_slot<'gc, K, V>(
+    this: NonNull<Buffer<K, V>>,
+    index: usize,
+    keys: bool,
+    values: bool,
+    context: &Context,
+) where
+    K: Collect<'gc> + WeakTarget<'gc> + Copy,
+    V: Collect<'gc> + WeakTarget<'gc> + Copy,
+{
+    // SAFETY: the buffer is alive and the slot initialised; no reference to a slot is ever given out.
+    let slot = unsafe { Tail::element(this, index) };
+    // SAFETY: as above.
+    if let Slot::Full(key, value) = unsafe { slot.read() } {
+        let dead = |target: Option<Gc<'gc, ()>>| {
+            target.is_some_and(|target| !context.is_marked(target.raw()))
+        };
+        if (keys && dead(key.weak_target())) || (values && dead(value.weak_target())) {
+            // SAFETY: as above.
+            unsafe {
+                slot.write(grave(key));
+                let head = &(*this.as_ptr()).header;
+                head.len.set(head.len.get() - 1);
+            }
+        }
+    }
+}
+
+/// What an entry leaves behind.
+fn grave<'gc, K: WeakTarget<'gc>, V>(key: K) -> Slot<K, V> {
+    match key.weak_target() {
+        Some(target) => Slot::Dead(target.raw().addr().get()),
+        None => Slot::Removed(key),
+    }
+}
+
+impl<'gc, K, V> EphemeronMap<'gc, K, V>
+where
+    K: Collect<'gc> + WeakTarget<'gc> + Copy + Eq + Hash + 'gc,
+    V: Collect<'gc> + WeakTarget<'gc> + Copy + 'gc,
+{
+    /// An empty map. Where memory runs out, it does as [`Gc::new`].
+    pub fn new(mc: &Mutation<'gc>, weakness: Weakness) -> Self {
+        match Self::try_new(mc, weakness) {
+            Ok(map) => map,
+            Err(_) => crate::heap::out_of_memory(),
+        }
+    }
+
+    /// An empty map.
+    ///
+    /// # Errors
+    ///
+    /// Where memory has run out.
+    pub fn try_new(mc: &Mutation<'gc>, weakness: Weakness) -> Result<Self, AllocError> {
+        Self::try_with_hasher(mc, weakness, RandomState::new())
+    }
+}
+
+impl<'gc, K, V, S> EphemeronMap<'gc, K, V, S>
+where
+    K: Collect<'gc> + WeakTarget<'gc> + Copy + Eq + Hash + 'gc,
+    V: Collect<'gc> + WeakTarget<'gc> + Copy + 'gc,
+    S: BuildHasher,
+{
+    /// An empty map that hashes with `hasher`.
+    ///
+    /// # Errors
+    ///
+    /// Where memory has run out.
+    pub fn try_with_hasher(
+        mc: &Mutation<'gc>,
+        weakness: Weakness,
+        hasher: S,
+    ) -> Result<Self, AllocError> {
+        let buffer = Cell::new(Self::allocate(mc, weakness, 4)?);
+        Ok(Self {
+            buffer,
+            hasher,
+            invariant: PhantomData,
+        })
+    }
+
+    fn allocate(
+        mc: &Mutation<'gc>,
+        weakness: Weakness,
+        slots: usize,
+    ) -> Result<NonNull<Buffer<K, V>>, AllocError> {
+        let head = Head {
+            weakness: Cell::new(weakness),
+            len: Cell::new(0),
+            used: Cell::new(0),
+            cursor: Cell::new(0),
+        };
+        let bytes = Buffer::<K, V>::bytes_for(slots).ok_or(AllocError::new(()))?;
+        let vtable = &<Of<(PhantomData<&'gc ()>, K, V)> as Tables>::VTABLE;
+        let cell = mc
+            .context()
+            .alloc_sized(vtable, bytes)
+            .ok_or(AllocError::new(()))?;
+        // SAFETY: the cell is fresh and has room for the slots, all of which are written.
+        unsafe {
+            let buffer = Buffer::<K, V>::init(cell, slots, head);
+            for index in 0..slots {
+                Tail::element(buffer, index).write(Slot::Empty);
+            }
+            buffer.as_ref().set_len(slots);
+            Ok(buffer)
+        }
+    }
+
+    #[inline]
+    fn head(&self) -> &Head {
+        // SAFETY: the buffer is alive as long as its owner; its header is never borrowed uniquely.
+        unsafe { &(*self.buffer.get().as_ptr()).header }
+    }
+
+    #[inline]
+    fn slot(&self, index: usize) -> Option<Slot<K, V>> {
+        // SAFETY: all slots are initialised.
+        (index < self.slots()).then(|| unsafe { Tail::element(self.buffer.get(), index).read() })
+    }
+
+    fn set_slot(&self, index: usize, slot: Slot<K, V>) {
+        assert!(index < self.slots(), "a slot within the buffer");
+        // SAFETY: just checked; no reference to a slot is ever given out.
+        unsafe { Tail::element(self.buffer.get(), index).write(slot) };
+    }
+
+    /// How many entries there are; entries of dead objects count until the collector has removed them.
+    pub fn len(&self) -> usize {
+        self.head().len.get()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Which side is weak.
+    pub fn weakness(&self) -> Weakness {
+        self.head().weakness.get()
+    }
+
+    /// Changes which side is weak.
+    pub fn set_weakness(&self, mc: &Mutation<'gc>, weakness: Weakness) {
+        self.head().weakness.set(weakness);
+        if mc.is_marking() {
+            // What was traced by the old rule is traced again by the new one.
+            mc.context()
+                .backward_barrier(self.buffer.get().cast(), None);
+        }
+    }
+
+    /// How many places there are for [`EphemeronMap::entry_at`].
+    pub fn slots(&self) -> usize {
+        // SAFETY: the buffer is alive as long as its owner.
+        unsafe { self.buffer.get().as_ref() }.len()
+    }
+
+    /// The entry at a place, for traversals that may be interrupted and may remove what they visit.
+    pub fn entry_at(&self, mc: &Mutation<'gc>, index: usize) -> Option<(K, V)> {
+        match self.slot(index)? {
+            Slot::Full(key, value) if self.is_live(mc, &key, &value) => Some((key, value)),
+            _ => None,
+        }
+    }
+
+    /// The place of a key, also of one that was removed or cleared since the last rehash.
+    pub fn index_of(&self, key: &K) -> Option<usize> {
+        let target = key.weak_target().map(|target| target.raw().addr().get());
+        self.probe(key, |slot| match slot {
+            Slot::Full(other, _) | Slot::Removed(other) => {
+                // Two objects are one key only if they are one object: `Eq` is asked of plain keys and live ones.
+                match other.weak_target() {
+                    Some(other_target) => Some(other_target.raw().addr().get()) == target,
+                    None => target.is_none() && other == *key,
+                }
+            }
+            Slot::Dead(address) => Some(address) == target,
+            Slot::Empty => false,
+        })
+    }
+
+    /// Copies of all entries, in no particular order.
+    pub fn iter<'a>(&'a self, mc: &'a Mutation<'gc>) -> impl Iterator<Item = (K, V)> + 'a {
+        (0..self.slots()).filter_map(move |index| self.entry_at(mc, index))
+    }
+
+    /// The value of a key.
+    pub fn get(&self, mc: &Mutation<'gc>, key: &K) -> Option<V> {
+        self.entry_at(mc, self.find(mc, key)?)
+            .map(|(_, value)| value)
+    }
+
+    /// Removes a key and answers its value.
+    pub fn remove(&self, mc: &Mutation<'gc>, key: &K) -> Option<V> {
+        let index = self.find(mc, key)?;
+        let (key, value) = self.entry_at(mc, index)?;
+        if key.weak_target().is_none() {
+            mc.shade(&key);
+        }
+        self.set_slot(index, grave(key));
+        self.head().len.set(self.len() - 1);
+        Some(value)
+    }
+
+    /// Sets the value of a key and answers the one it had. Where memory runs out, it does as [`Gc::new`].
+    pub fn insert(&self, mc: &Mutation<'gc>, key: K, value: V) -> Option<V> {
+        match self.try_insert(mc, key, value) {
+            Ok(old) => old,
+            Err(_) => crate::heap::out_of_memory(),
+        }
+    }
+
+    /// Sets the value of a key and answers the one it had.
+    ///
+    /// # Errors
+    ///
+    /// Where memory has run out; nothing has changed then.
+    pub fn try_insert(
+        &self,
+        mc: &Mutation<'gc>,
+        key: K,
+        value: V,
+    ) -> Result<Option<V>, AllocError> {
+        // A store while marking keeps both sides for this cycle: simple, and it can't be wrong.
+        mc.shade(&key);
+        mc.shade(&value);
+        if let Some(index) = self.find(mc, &key) {
+            let old = self.entry_at(mc, index).map(|(_, value)| value);
+            self.set_slot(index, Slot::Full(key, value));
+            return Ok(old);
+        }
+        if (self.head().used.get() + 1) * 8 > self.slots() * 7 {
+            self.rehash(mc)?;
+        }
+        self.place(key, value);
+        Ok(None)
+    }
+
+    /// Removes entries of objects that are known to be dead, at once rather than when the collector comes to them.
+    pub fn clear_dead(&self, mc: &Mutation<'gc>) {
+        if mc.context().is_clearing() {
+            let weakness = self.weakness();
+            for index in 0..self.slots() {
+                clear_slot(
+                    self.buffer.get(),
+                    index,
+                    weakness != Weakness::Values,
+                    weakness != Weakness::Keys,
+                    mc.context(),
+                );
+            }
+        }
+    }
+
+    /// Whether neither weak side has been found dead. Only between the decision and the clearing of this map can an
+    /// entry be there and not live.
+    fn is_live(&self, mc: &Mutation<'gc>, key: &K, value: &V) -> bool {
+        if !mc.context().is_clearing() {
+            return true;
+        }
+        let live = |target: Option<Gc<'gc, ()>>| {
+            target.is_none_or(|target| mc.context().is_marked(target.raw()))
+        };
+        live(key.weak_target()) && live(value.weak_target())
+    }
+
+    fn start(&self, key: &K) -> usize {
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "the low bits are what is wanted"
+        )]
+        let hash = self.hasher.hash_one(key) as usize;
+        hash & (self.slots() - 1)
+    }
+
+    /// The first place on the way of `key` for which `found` holds, up to the first empty one.
+    fn probe(&self, key: &K, mut found: impl FnMut(Slot<K, V>) -> bool) -> Option<usize> {
+        let mut index = self.start(key);
+        for _ in 0..self.slots() {
+            let slot = self.slot(index)?;
+            if found(slot) {
+                return Some(index);
+            }
+            if matches!(slot, Slot::Empty) {
+                return None;
+            }
+            index = (index + 1) & (self.slots() - 1);
+        }
+        None
+    }
+
+    fn find(&self, mc: &Mutation<'gc>, key: &K) -> Option<usize> {
+        self.probe(key, |slot| match slot {
+            Slot::Full(other, value) => self.is_live(mc, &other, &value) && other == *key,
+            _ => false,
+        })
+    }
+
+    /// Puts an absent key into the first place that may be used again. There is one.
+    fn place(&self, key: K, value: V) {
+        let head = self.head();
+        let index = self.probe(&key, |slot| !matches!(slot, Slot::Full(..)));
+        let Some(index) = index else {
+            unreachable!("a rehash has made room")
+        };
+        if matches!(self.slot(index), Some(Slot::Empty)) {
+            head.used.set(head.used.get() + 1);
+        }
+        self.set_slot(index, Slot::Full(key, value));
+        head.len.set(head.len.get() + 1);
+    }
+
+    #[cold]
+    fn rehash(&self, mc: &Mutation<'gc>) -> Result<(), AllocError> {
+        let slots = (self.len() + 1)
+            .saturating_mul(2)
+            .max(4)
+            .checked_next_power_of_two()
+            .ok_or(AllocError::new(()))?;
+        let fresh = Self::allocate(mc, self.weakness(), slots)?;
+        let old = self.buffer.replace(fresh);
+        // SAFETY: the old buffer is alive until the next collection.
+        let count = unsafe { old.as_ref() }.len();
+        for index in 0..count {
+            // SAFETY: as above; all slots are initialised.
+            if let Slot::Full(key, value) = unsafe { Tail::element(old, index).read() } {
+                if self.is_live(mc, &key, &value) {
+                    self.place(key, value);
+                }
+            }
+        }
+        let context = mc.context();
+        if context.is_marking() {
+            // The owner may be black already: the new buffer is traced from its start.
+            context.shade(fresh.cast());
+        }
+        if !context.is_clearing() {
+            // While clearing, the collector's list may name the old buffer.
+            context.free_now(old.cast());
+        }
+        Ok(())
+    }
+}
+
+// SAFETY: the buffer is an object of the arena, which is traced as such; what an entry names weakly is alive or is
+// removed before it is freed. The hasher is required to own no pointer.
+unsafe impl<'gc, K, V, S> Collect<'gc> for EphemeronMap<'gc, K, V, S>
+where
+    K: Collect<'gc> + 'gc,
+    V: Collect<'gc> + 'gc,
+    S: Send + 'static,
+{
+    const SEND: bool = K::SEND && V::SEND;
+
+    #[inline]
+    fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
+        if cc.__collector().is_none() {
+            // A trace that is not the collector's has no business with the parts of a weak map.
+            return;
+        }
+        // SAFETY: the buffer is an object of this arena, alive as long as its owner.
+        cc.trace_gc(unsafe { Gc::from_ptr(self.buffer.get().as_ptr().cast()) });
+    }
+}

@@ -1,0 +1,177 @@
+//! What the collector knows of a type: a page holds objects of one vtable only.
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use super::Marker;
+use super::tail::Tail;
+use crate::collect::Collect;
+
+/// The answer of [`VTable::drop`] when nothing is left to drop.
+pub(crate) const DROPPED: usize = usize::MAX;
+
+/// The collector's view of a type.
+///
+/// Aligned so that the low bits of its address are free for a size class: the two together key a space of pages.
+#[repr(align(128))]
+pub(crate) struct VTable {
+    /// Bytes of an object; 0 where they differ from object to object ([`Tail`]).
+    pub(crate) object_bytes: usize,
+    /// Alignment of an object.
+    pub(crate) align: usize,
+    /// Whether an object may own pointers.
+    pub(crate) needs_trace: bool,
+    /// Whether an object has a destructor.
+    pub(crate) needs_drop: bool,
+    /// Whether an object may be dropped on another thread.
+    pub(crate) send: bool,
+    /// Traces an object, or a slice of a [`Tail`] from the element given.
+    ///
+    /// # Safety
+    ///
+    /// The pointer is a live object of the type.
+    pub(crate) trace: unsafe fn(NonNull<u8>, usize, &mut Marker),
+    /// Drops an object, or at most so many elements of a [`Tail`] from the element given; answers where to go on,
+    /// [`DROPPED`] at the end.
+    ///
+    /// # Safety
+    ///
+    /// The pointer is a live object of the type, not used again; calls go on where the last one stopped.
+    pub(crate) drop: unsafe fn(NonNull<u8>, usize, usize) -> usize,
+    /// The type's name, for reports.
+    pub(crate) name: fn() -> &'static str,
+}
+
+impl VTable {
+    /// The vtable of a sized type.
+    #[inline]
+    pub(crate) fn of<'gc, T: Collect<'gc>>() -> &'static VTable {
+        struct Of<T>(PhantomData<T>);
+        trait HasVTable {
+            const VTABLE: VTable;
+        }
+        impl<'gc, T: Collect<'gc>> HasVTable for Of<(PhantomData<&'gc ()>, T)> {
+            const VTABLE: VTable = VTable {
+                object_bytes: {
+                    assert!(
+                        align_of::<T>() <= 1 << 16,
+                        "types aligned to more than 64 KiB can't live in an arena"
+                    );
+                    let bytes = if size_of::<T>() < 8 {
+                        8
+                    } else {
+                        size_of::<T>()
+                    };
+                    bytes.next_multiple_of(if align_of::<T>() < 8 {
+                        8
+                    } else {
+                        align_of::<T>()
+                    })
+                },
+                align: align_of::<T>(),
+                needs_trace: T::NEEDS_TRACE,
+                needs_drop: std::mem::needs_drop::<T>(),
+                send: T::SEND,
+                trace: trace_sized::<T>,
+                drop: drop_sized::<T>,
+                name: std::any::type_name::<T>,
+            };
+        }
+        &<Of<(PhantomData<&'gc ()>, T)> as HasVTable>::VTABLE
+    }
+
+    /// The vtable of objects with a header and a tail of `T`.
+    #[inline]
+    pub(crate) fn tail<'gc, H: Collect<'gc>, T: Collect<'gc>>() -> &'static VTable {
+        struct Of<T>(PhantomData<T>);
+        trait HasVTable {
+            const VTABLE: VTable;
+        }
+        impl<'gc, H: Collect<'gc>, T: Collect<'gc>> HasVTable for Of<(PhantomData<&'gc ()>, H, T)> {
+            const VTABLE: VTable = VTable {
+                object_bytes: 0,
+                align: {
+                    assert!(
+                        align_of::<Tail<H, T>>() <= 1 << 16,
+                        "types aligned to more than 64 KiB can't live in an arena"
+                    );
+                    align_of::<Tail<H, T>>()
+                },
+                needs_trace: H::NEEDS_TRACE || T::NEEDS_TRACE,
+                needs_drop: std::mem::needs_drop::<H>() || std::mem::needs_drop::<T>(),
+                send: H::SEND && T::SEND,
+                trace: trace_tail::<H, T>,
+                drop: drop_tail::<H, T>,
+                name: std::any::type_name::<Tail<H, T>>,
+            };
+        }
+        &<Of<(PhantomData<&'gc ()>, H, T)> as HasVTable>::VTABLE
+    }
+}
+
+/// # Safety
+///
+/// `ptr` is a live `T`.
+unsafe fn trace_sized<'gc, T: Collect<'gc>>(ptr: NonNull<u8>, _from: usize, marker: &mut Marker) {
+    // SAFETY: the caller's contract; the mutator is not running, so nothing holds a unique borrow.
+    unsafe { ptr.cast::<T>().as_ref() }.trace(marker);
+}
+
+/// # Safety
+///
+/// `ptr` is a live `T`, not used again.
+unsafe fn drop_sized<T>(ptr: NonNull<u8>, _from: usize, _limit: usize) -> usize {
+    // SAFETY: the caller's contract.
+    unsafe { ptr.cast::<T>().drop_in_place() };
+    DROPPED
+}
+
+/// Elements of a tail that are traced at a time.
+const SLICE_ELEMENTS: usize = 128;
+
+/// # Safety
+///
+/// `ptr` is a live `Tail<H, T>`.
+unsafe fn trace_tail<'gc, H: Collect<'gc>, T: Collect<'gc>>(
+    ptr: NonNull<u8>,
+    from: usize,
+    marker: &mut Marker,
+) {
+    let this = ptr.cast::<Tail<H, T>>();
+    // SAFETY: the caller's contract.
+    let tail = unsafe { this.as_ref() };
+    if from == 0 && H::NEEDS_TRACE {
+        tail.header.trace(marker);
+    }
+    if T::NEEDS_TRACE {
+        let len = tail.len();
+        let end = len.min(from.saturating_add(SLICE_ELEMENTS));
+        for index in from..end {
+            // SAFETY: elements below `len` are initialised; none is borrowed uniquely while the mutator stands.
+            unsafe { Tail::element(this, index).as_ref() }.trace(marker);
+        }
+        if end < len {
+            marker.push_slice(ptr, end);
+        }
+    }
+}
+
+/// # Safety
+///
+/// `ptr` is a live `Tail<H, T>`, not used again; calls go on where the last one stopped.
+unsafe fn drop_tail<H, T>(ptr: NonNull<u8>, from: usize, limit: usize) -> usize {
+    let tail = ptr.cast::<Tail<H, T>>();
+    if std::mem::needs_drop::<T>() {
+        // SAFETY: the caller's contract; `from` is at most the length.
+        let (len, first) = unsafe { (tail.as_ref().len(), Tail::element(tail, from)) };
+        let count = len.saturating_sub(from).min(limit.max(1));
+        // SAFETY: these elements are initialised and have not been dropped yet.
+        unsafe { NonNull::slice_from_raw_parts(first, count).drop_in_place() };
+        if from + count < len {
+            return from + count;
+        }
+    }
+    // SAFETY: the header is dropped once, with the last elements.
+    unsafe { (&raw mut (*tail.as_ptr()).header).drop_in_place() };
+    DROPPED
+}
