@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod compiler;
+pub mod debug_names;
 pub mod dump;
 pub mod lexer;
 pub mod opcode;
