@@ -1,0 +1,113 @@
+//! What the kinds of socket objects have in common.
+
+use std::any::Any;
+use std::io;
+use std::net::SocketAddr;
+
+use super::address::Family;
+use super::limit::Limits;
+use super::message;
+use crate::stdlib::{Functions, fill};
+use crate::vm::error::Error;
+use crate::vm::native::{Call, Native, NativeFn, NativeResult};
+use crate::vm::state::Ctx;
+use crate::vm::table::Table;
+use crate::vm::userdata::UserData;
+use crate::vm::value::Value;
+
+/// A new object with the metatable of that name, which is made when it is first needed.
+pub(super) fn object<'gc, T: Any>(
+    ctx: Ctx<'gc>,
+    metatable: &'static str,
+    methods: Functions,
+    tostring: NativeFn,
+    data: T,
+) -> UserData<'gc> {
+    let registry = ctx.state.registry();
+    let class = match registry.get_name(ctx, metatable) {
+        Value::Table(class) => class,
+        _ => {
+            let index = Table::new(ctx);
+            fill(ctx, index, methods);
+            let class = Table::new(ctx);
+            class.set_name(ctx, "__index", index);
+            class.set_name(ctx, "__name", ctx.string(metatable.as_bytes()));
+            class.set_name(ctx, "__close", index.get_name(ctx, "close"));
+            class.set_name(ctx, "__tostring", Native::new(ctx, "tostring", tostring));
+            registry.set_name(ctx, metatable, class);
+            class
+        }
+    };
+    let object = UserData::new(ctx, data);
+    object.set_metatable(ctx, Some(class));
+    object
+}
+
+/// Returns `nil, message`.
+pub(super) fn ret_failure<'gc>(call: &mut Call<'gc>, why: &str) -> NativeResult<'gc> {
+    let why = call.ctx.string(why.as_bytes());
+    call.ret(&[Value::Nil, why])
+}
+
+/// Returns the address, port and family of one side of a socket.
+pub(super) fn ret_address<'gc>(
+    call: &mut Call<'gc>,
+    address: io::Result<Option<SocketAddr>>,
+) -> NativeResult<'gc> {
+    match address {
+        Ok(Some(address)) => {
+            let ip = call.ctx.string(address.ip().to_string().as_bytes());
+            let port = Value::Int(i64::from(address.port()));
+            let family = call.ctx.string(Family::name_of(&address).as_bytes());
+            call.ret(&[ip, port, family])
+        }
+        Ok(None) => ret_failure(call, "not an internet address"),
+        Err(error) => ret_failure(call, &message::of(&error)),
+    }
+}
+
+/// Returns `name: 0x…`, with the address of the object in slot 0.
+pub(super) fn ret_name<'gc>(call: &mut Call<'gc>, name: &str) -> NativeResult<'gc> {
+    let address = call.get(0).address().map_or(0, <*const ()>::addr);
+    let text = call.ctx.string(format!("{name}: {address:#x}").as_bytes());
+    call.ret1(text)
+}
+
+/// The host name in slot `i`.
+pub(super) fn host<'gc>(call: &Call<'gc>, i: usize) -> Result<String, Error<'gc>> {
+    match std::str::from_utf8(call.check_str(i)?.as_bytes()) {
+        Ok(name) => Ok(name.to_owned()),
+        Err(_) => Err(call.arg_error(i, "invalid host name")),
+    }
+}
+
+/// The port in slot `i`.
+pub(super) fn port<'gc>(call: &Call<'gc>, i: usize) -> Result<u16, Error<'gc>> {
+    u16::try_from(call.check_int(i)?).map_err(|_| call.arg_error(i, "port out of range"))
+}
+
+/// The port in slot `i`; any if there is none.
+pub(super) fn opt_port<'gc>(call: &Call<'gc>, i: usize) -> Result<u16, Error<'gc>> {
+    match call.is_none_or_nil(i) {
+        true => Ok(0),
+        false => port(call, i),
+    }
+}
+
+/// `settimeout(seconds [, mode])`
+pub(super) fn set_timeout<'gc>(call: &mut Call<'gc>, limits: &mut Limits) -> NativeResult<'gc> {
+    let seconds = match call.is_none_or_nil(1) {
+        true => -1.0,
+        false => call.check_number(1)?,
+    };
+    let mode = match call.is_none_or_nil(2) {
+        true => &b"b"[..],
+        false => call.check_str(2)?.as_bytes(),
+    };
+    match mode.first() {
+        Some(b'b') => limits.set_block(seconds),
+        Some(b't' | b'r') => limits.set_total(seconds),
+        _ => return Err(call.arg_error(2, "invalid timeout mode")),
+    }
+    call.ret1(Value::Int(1))
+}

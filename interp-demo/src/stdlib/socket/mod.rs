@@ -1,0 +1,64 @@
+//! The `socket` library, in the shapes of LuaSocket: TCP and UDP, `select`, `sleep` and `gettime`.
+//!
+//! No function here blocks: what would have to wait suspends to the host, which collects garbage, lends the heap and
+//! sleeps. Received bytes go into a buffer of the socket, which is used again and again, and are copied once, into the
+//! Lua string.
+
+mod address;
+mod buffer;
+mod common;
+mod dns;
+mod endpoint;
+mod limit;
+mod message;
+mod options;
+mod resolver;
+mod select;
+mod tcp;
+mod trying;
+mod udp;
+
+use super::{Functions, fill};
+use crate::vm::native::{Call, Native, NativeResult};
+use crate::vm::state::Ctx;
+use crate::vm::table::Table;
+use crate::vm::value::Value;
+
+const FUNCTIONS: Functions = &[
+    ("bind", tcp::bind_new),
+    ("connect", tcp::connect_new),
+    ("connect4", tcp::connect_new4),
+    ("connect6", tcp::connect_new6),
+    ("gettime", select::gettime),
+    ("newtry", trying::newtry),
+    ("protect", trying::protect),
+    ("select", select::select),
+    ("skip", trying::skip),
+    ("sleep", select::sleep),
+    ("tcp", tcp::tcp),
+    ("tcp4", tcp::tcp4),
+    ("tcp6", tcp::tcp6),
+    ("try", trying::attempt),
+    ("udp", udp::udp),
+    ("udp4", udp::udp4),
+    ("udp6", udp::udp6),
+];
+
+/// Makes `require "socket"` work. The library is made when it is first required.
+pub(super) fn open(ctx: Ctx<'_>) {
+    super::preload(ctx, "socket", load);
+}
+
+fn load<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let ctx = call.ctx;
+    let library = Table::new(ctx);
+    fill(ctx, library, FUNCTIONS);
+    let dns = Table::new(ctx);
+    fill(ctx, dns, dns::FUNCTIONS);
+    library.set_name(ctx, "dns", dns);
+    library.set_name(ctx, "_VERSION", ctx.string(b"LuaSocket 3.0.0"));
+    library.set_name(ctx, "BLOCKSIZE", Value::Int(2048));
+    // As many as the system lets a process open: there is no set of descriptors that could overflow.
+    library.set_name(ctx, "_SETSIZE", Value::Int(1 << 20));
+    call.ret1(library)
+}

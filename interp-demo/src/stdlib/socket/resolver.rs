@@ -1,0 +1,56 @@
+//! Asking for the addresses of a host without holding up the collector: another thread asks.
+
+use std::net::SocketAddr;
+use std::thread;
+
+use super::address;
+use crate::runtime::Waiter;
+use crate::vm::native::{Call, NativeFn, NativeResult};
+use crate::vm::suspend::{Answer, CustomWait, Suspend};
+
+type Addresses = Result<Vec<SocketAddr>, String>;
+
+struct Resolve {
+    host: String,
+    port: u16,
+}
+
+impl CustomWait for Resolve {
+    fn run(self: Box<Self>, wait: &mut Waiter<'_>) -> Answer {
+        let Self { host, port } = *self;
+        let spawned = thread::Builder::new()
+            .name("resolver".to_owned())
+            .spawn(move || address::resolve(&host, port));
+        let addresses: Addresses = match spawned {
+            Ok(asking) => {
+                while !wait.sleeper.join(wait.arena, &asking, None) {}
+                let panicked = || Err("the resolver has failed".to_owned());
+                asking.join().unwrap_or_else(|_| panicked())
+            }
+            Err(error) => Err(super::message::of(&error).into_owned()),
+        };
+        Answer::Custom(Box::new(addresses))
+    }
+}
+
+/// Leaves until the host's addresses are known; `then` takes them with [`resolved`].
+pub(super) fn resolve<'gc>(
+    call: &mut Call<'gc>,
+    host: String,
+    port: u16,
+    then: NativeFn,
+) -> NativeResult<'gc> {
+    call.suspend(Suspend::Custom(Box::new(Resolve { host, port })), then)
+}
+
+/// The addresses that were asked for, or why there are none.
+pub(super) fn resolved(call: &mut Call<'_>) -> Addresses {
+    match call.answer() {
+        Answer::Custom(answer) => match answer.downcast::<Addresses>() {
+            Ok(addresses) => *addresses,
+            Err(_) => Err("the resolver has failed".to_owned()),
+        },
+        Answer::Failed(error) => Err(super::message::of(&error).into_owned()),
+        _ => Err("the resolver has failed".to_owned()),
+    }
+}
