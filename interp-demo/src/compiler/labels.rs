@@ -147,7 +147,7 @@ impl Compiler<'_> {
             return Ok(());
         };
         if goto.name == self.break_name {
-            return Err(self.semantic_error(&format!("break outside a loop at line {}", goto.line)));
+            return Err(self.semantic_error(&format!("break outside loop at line {}", goto.line)));
         }
         let after = format!("' for <goto> at line {}", goto.line);
         Err(self.name_error("no visible label '", goto.name, &after))

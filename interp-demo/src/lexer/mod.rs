@@ -91,7 +91,8 @@ impl<'s> Lexer<'s> {
         message.extend_from_slice(format!(":{}: ", self.line).as_bytes());
         message.extend_from_slice(what);
         match near {
-            None => {}
+            // A zero byte is shown as no token at all, as in C Lua.
+            None | Some(Token::Byte(0)) => {}
             Some(Token::Name | Token::Str | Token::Float | Token::Int) => {
                 let shown = self
                     .buffer
