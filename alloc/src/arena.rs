@@ -50,9 +50,11 @@ const _: () = assert!(
 static CLAIM: RawLock = RawLock::new();
 /// The arenas, newest first. Release publishes the header of a new one to the acquire of those who walk the list.
 static NEWEST: AtomicPtr<Arena> = AtomicPtr::new(ptr::null_mut());
+/// Mappings of huge blocks to unmap. Release publishes a block's last use to the acquire of the purger.
+static HUGE_FREE: AtomicPtr<Arena> = AtomicPtr::new(ptr::null_mut());
 /// Arenas in the list. Relaxed: a figure.
 static ARENA_COUNT: AtomicU64 = AtomicU64::new(0);
-/// Bytes in units that are free and not given back. Relaxed: a figure that triggers and paces purging.
+/// Bytes in units that are free and not given back. Sequentially consistent: see [`crate::schedule`].
 static PENDING_BYTES: AtomicUsize = AtomicUsize::new(0);
 /// Turns of the purger so far: what released units are stamped with. Relaxed: it measures age only.
 static TICK: AtomicU32 = AtomicU32::new(0);
@@ -71,7 +73,7 @@ pub(crate) struct Arena {
     low: AtomicU32,
     /// Bytes of the mapping.
     mapped_bytes: AtomicUsize,
-    /// The next older arena, fixed once published.
+    /// The next older arena, fixed once published; the next mapping to unmap in that of a huge block.
     older: AtomicPtr<Arena>,
     free: Bitmap,
     pending: Bitmap,
@@ -102,10 +104,9 @@ impl Slice {
         // Not derived from the caller's pointer, which may be good for its own block only.
         let arena = ptr::with_exposed_provenance::<Arena>(address & !ARENA_MASK);
         // SAFETY: an arena's header lies at its start, and its provenance was exposed when it was made.
-        Self {
-            arena: unsafe { &*arena },
-            index: (address & ARENA_MASK) / SLICE_BYTES,
-        }
+        let arena = unsafe { &*arena };
+        let index = (address & ARENA_MASK) / SLICE_BYTES;
+        Self { arena, index }
     }
 
     /// The descriptor of the page that starts in this slice.
@@ -163,7 +164,7 @@ impl Slice {
         let fresh = self.units().release(units, tick).count_ones() as usize;
         if fresh != 0 {
             self.arena.pending.set_one(self.index);
-            PENDING_BYTES.fetch_add(fresh * UNIT_BYTES, Ordering::Relaxed);
+            PENDING_BYTES.fetch_add(fresh * UNIT_BYTES, Ordering::SeqCst);
         }
         fresh
     }
@@ -176,7 +177,7 @@ impl Slice {
     }
 
     /// Starts to give back the units that `choose` picks from the free ones.
-    pub(crate) fn depart(self, choose: impl Fn(Word) -> UnitMask) -> UnitMask {
+    pub(crate) fn depart(self, choose: impl FnMut(Word) -> UnitMask) -> UnitMask {
         let units = self.units().depart(choose);
         settle(units.count_ones());
         units
@@ -199,7 +200,7 @@ impl Slice {
 /// Takes units off the pending figure.
 fn settle(units: u32) {
     if units != 0 {
-        PENDING_BYTES.fetch_sub(units as usize * UNIT_BYTES, Ordering::Relaxed);
+        PENDING_BYTES.fetch_sub(units as usize * UNIT_BYTES, Ordering::SeqCst);
     }
 }
 
@@ -301,8 +302,7 @@ impl Arena {
     }
 
     /// Gives a run back. Its contents are lost.
-    fn give_back(&'static self, start: usize, count: usize) {
-        let tick = tick();
+    fn give_back(&'static self, start: usize, count: usize, tick: u32) {
         for index in start..start + count {
             Slice { arena: self, index }.release(ALL_UNITS, tick);
         }
@@ -362,9 +362,8 @@ pub(crate) fn claim(count: usize, align: usize) -> Option<Run> {
 #[cold]
 fn grow(count: usize, align: usize) -> Option<&'static Arena> {
     let head_slices = (PAGES_AT + MAX_SLICES * size_of::<Page>()).div_ceil(SLICE_BYTES);
-    let least_bytes = ((count + align + head_slices) * SLICE_BYTES)
-        .max(MIN_ARENA_BYTES)
-        .min(ARENA_BYTES);
+    let least_bytes =
+        ((count + align + head_slices) * SLICE_BYTES).clamp(MIN_ARENA_BYTES, ARENA_BYTES);
     let mut bytes = options::arena_bytes().clamp(least_bytes, ARENA_BYTES);
     let arena = loop {
         if let Some(arena) = Arena::map(bytes) {
@@ -383,14 +382,14 @@ fn grow(count: usize, align: usize) -> Option<&'static Arena> {
     Some(arena)
 }
 
-/// Gives claimed slices back; they are purged when they have been free for a while.
+/// Gives claimed slices back; they are purged when they have been free for a while, counted from `tick`.
 ///
 /// # Safety
 /// `ptr` is the start of `count` claimed slices that nobody uses any more.
-pub(crate) unsafe fn give_back(ptr: NonNull<u8>, count: usize) {
+pub(crate) unsafe fn give_back(ptr: NonNull<u8>, count: usize, tick: u32) {
     // SAFETY: a claimed slice lies in an arena.
     let slice = unsafe { Slice::of(ptr.addr().get()) };
-    slice.arena.give_back(slice.index, count);
+    slice.arena.give_back(slice.index, count, tick);
 }
 
 /// Whether a run of this many slices fits an arena.
@@ -414,22 +413,50 @@ pub(crate) fn map_huge(bytes: usize) -> Option<Run> {
     })
 }
 
-/// Unmaps the memory of a huge block.
+/// Gives the memory of a huge block up, for the purger to unmap.
 ///
 /// # Safety
 /// `ptr` came from [`map_huge`], and nobody uses the block or its descriptor any more.
-pub(crate) unsafe fn unmap_huge(ptr: NonNull<u8>) {
+pub(crate) unsafe fn give_up_huge(ptr: NonNull<u8>) {
     // SAFETY: the block starts in the first GiB of its own mapping.
     let arena = unsafe { Slice::of(ptr.addr().get()) }.arena;
-    let bytes = arena.mapped_bytes.load(Ordering::Relaxed);
-    let base = NonNull::from(arena).cast::<u8>();
-    // SAFETY: base and length of the whole mapping; the caller gives it up.
-    unsafe { os::unmap(base, bytes) };
+    let mut top = HUGE_FREE.load(Ordering::Relaxed);
+    loop {
+        arena.older.store(top, Ordering::Relaxed);
+        match HUGE_FREE.compare_exchange_weak(
+            top,
+            ptr::from_ref(arena).cast_mut(),
+            Ordering::Release,
+            Ordering::Relaxed,
+        ) {
+            Ok(_) => break,
+            Err(now) => top = now,
+        }
+    }
+    PENDING_BYTES.fetch_add(arena.mapped_bytes.load(Ordering::Relaxed), Ordering::SeqCst);
+}
+
+/// Unmaps the huge blocks that were given up; gives their bytes.
+pub(crate) fn unmap_huge() -> usize {
+    let mut next = HUGE_FREE.swap(ptr::null_mut(), Ordering::Acquire);
+    let mut bytes = 0;
+    while let Some(base) = NonNull::new(next) {
+        // SAFETY: whoever takes the stack is the only one that knows these mappings, whose heads are intact.
+        let mapped_bytes = unsafe {
+            next = base.as_ref().older.load(Ordering::Relaxed);
+            base.as_ref().mapped_bytes.load(Ordering::Relaxed)
+        };
+        // SAFETY: the whole mapping, which its block gave up.
+        unsafe { os::unmap(base.cast(), mapped_bytes) };
+        PENDING_BYTES.fetch_sub(mapped_bytes, Ordering::SeqCst);
+        bytes += mapped_bytes;
+    }
+    bytes
 }
 
 /// Bytes in units that are free and not given back yet.
 pub(crate) fn pending_bytes() -> usize {
-    PENDING_BYTES.load(Ordering::Relaxed)
+    PENDING_BYTES.load(Ordering::SeqCst)
 }
 
 /// Number of arenas.
@@ -445,4 +472,14 @@ pub(crate) fn tick() -> u32 {
 /// Starts the next tick, which makes everything released so far one tick older.
 pub(crate) fn advance_tick() -> u32 {
     TICK.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+/// Keeps every claim out while the process forks.
+pub(crate) fn lock_for_fork() {
+    CLAIM.lock();
+}
+
+/// Ends [`lock_for_fork`], in parent and child.
+pub(crate) fn unlock_after_fork() {
+    CLAIM.unlock();
 }

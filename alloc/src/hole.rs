@@ -11,6 +11,7 @@
 use crate::arena::{self, UNIT_BYTES, UNITS_PER_SLICE};
 use crate::heap::inner::Inner;
 use crate::page::Page;
+use crate::poison;
 use crate::units::{UnitMask, Word};
 use core::ops::Range;
 
@@ -133,9 +134,11 @@ fn restore(page: &Page, run: Range<usize>) -> bool {
     let mut restored = 0;
     for index in blocks_of_units(run, block_bytes, page.formed.get() as usize).rev() {
         if units_of_blocks(index..index + 1, block_bytes) & released == 0 {
+            let block = page.block(start, index);
+            poison::free(block, block_bytes);
             // SAFETY: the block overlapped a released unit, so it was in no list and not in use; now all its units are
             // the owner's again.
-            unsafe { page.thread(page.block(start, index)) };
+            unsafe { page.thread(block) };
             restored += 1;
         }
     }
@@ -196,7 +199,7 @@ fn free_units(page: &Page, should_stop: &dyn Fn() -> bool) -> Option<PageUnits> 
     let released = lane(page, Word::unused);
     let is_holed = |index: usize| units_of_blocks(index..index + 1, block_bytes) & released != 0;
     let mut found = 0;
-    for unit in 0..page.touched_units() {
+    for (unit, &free_blocks) in free_blocks.iter().enumerate().take(page.touched_units()) {
         if released >> unit & 1 == 1 {
             continue;
         }
@@ -204,7 +207,7 @@ fn free_units(page: &Page, should_stop: &dyn Fn() -> bool) -> Option<PageUnits> 
         // Only a block that sticks out of the unit can be holed, so the first or the last.
         let mut holed = usize::from(!blocks.is_empty() && is_holed(blocks.start));
         holed += usize::from(blocks.len() > 1 && is_holed(blocks.end - 1));
-        if free_blocks[unit] as usize + holed == blocks.len() {
+        if free_blocks as usize + holed == blocks.len() {
             found |= 1 << unit;
         }
     }

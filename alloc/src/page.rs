@@ -294,6 +294,20 @@ impl Page {
                 && !self.each_free(|free| free != offset)
     }
 
+    /// Remembers what a sweep leaves.
+    pub(crate) fn set_swept(&self) {
+        self.swept_free.set(self.free.get());
+        self.swept_used.set(self.used.get());
+        self.swept_formed.set(self.formed.get());
+    }
+
+    /// Whether the page seems to be as the last sweep left it.
+    pub(crate) fn is_as_swept(&self) -> bool {
+        self.swept_used.get() == self.used.get()
+            && self.swept_formed.get() == self.formed.get()
+            && self.swept_free.get() == self.free.get()
+    }
+
     /// Walks the page and checks that its counts add up.
     #[cfg(any(test, sleepy_check))]
     pub(crate) fn check(&self) {

@@ -148,6 +148,7 @@ impl Heap {
                 }
             }
         }
+        poison::used(unit_start(run, &units), units.len() * UNIT_BYTES);
         let bytes = taken * UNIT_BYTES;
         page.block_bytes.set(page.block_bytes.get() + bytes);
         heap.live.add(bytes);
@@ -155,6 +156,12 @@ impl Heap {
         heap.holed.sub(bytes);
         true
     }
+}
+
+/// Where a range of units of a run starts.
+fn unit_start(run: NonNull<u8>, units: &Range<usize>) -> NonNull<u8> {
+    // SAFETY: the callers' contract puts the units inside the run.
+    unsafe { run.add(units.start * UNIT_BYTES) }
 }
 
 /// The descriptor of a run.

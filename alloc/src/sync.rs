@@ -1,9 +1,9 @@
 //! The atomics and the futex that the park word, the schedule and the lock are built on; loom's in a model, the real ones else.
 
 #[cfg(not(loom))]
-pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use core::sync::atomic::{AtomicU32, Ordering};
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+pub(crate) use loom::sync::atomic::{AtomicU32, Ordering};
 
 /// Tells the processor that this is a spin loop.
 #[inline]

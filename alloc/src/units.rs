@@ -53,6 +53,7 @@ pub(crate) struct Word(u64);
 
 impl Word {
     /// Every unit used by the owner.
+    #[cfg(test)]
     pub(crate) const USED: Self = Self(0);
 
     pub(crate) fn free(self) -> UnitMask {
@@ -147,7 +148,7 @@ impl UnitWord {
     /// Applies a transition that may refuse; gives the word before and after.
     ///
     /// Sequentially consistent besides what the module's documentation says: see `Arena::release`.
-    fn change(&self, step: impl Fn(Word) -> Option<Word>) -> Option<(Word, Word)> {
+    fn change(&self, mut step: impl FnMut(Word) -> Option<Word>) -> Option<(Word, Word)> {
         let mut old = self.0.load(Ordering::SeqCst);
         loop {
             let new = step(Word(old))?;
@@ -177,13 +178,8 @@ impl UnitWord {
         self.change(Word::claim).map(|(old, _)| old)
     }
 
-    /// Undoes a claim: nobody else changes the word of a claimed slice.
-    pub(crate) fn restore(&self, word: Word) {
-        self.0.store(word.0, Ordering::Release);
-    }
-
     /// Starts the flight of the free units that `choose` picks; gives them.
-    pub(crate) fn depart(&self, choose: impl Fn(Word) -> UnitMask) -> UnitMask {
+    pub(crate) fn depart(&self, mut choose: impl FnMut(Word) -> UnitMask) -> UnitMask {
         let departed = self.change(|word| match choose(word) & word.free() {
             0 => None,
             units => Some(word.depart(units)),

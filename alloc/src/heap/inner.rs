@@ -5,12 +5,14 @@
 //! the park word says so.
 
 use crate::lock::RawLock;
-use crate::os;
 use crate::page::{EMPTY_PAGE, Page};
+use crate::park::ParkWord;
 use crate::size_class::CLASS_COUNT;
+use crate::{options, os};
 use core::cell::Cell;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crossbeam_utils::CachePadded;
 
 /// A figure with one writer at a time, that anybody may read. Relaxed: it publishes nothing but itself.
 #[repr(transparent)]
@@ -53,6 +55,22 @@ pub(crate) struct Inner {
     pub(crate) committed: Figure,
     /// Bytes in released units of pages in use.
     pub(crate) holed: Figure,
+    /// The least that `committed` has exceeded `live` by since the last complete sweep: what cannot be given back.
+    pub(crate) floor: Figure,
+    /// Who owns the heap.
+    pub(crate) park: CachePadded<ParkWord>,
+    /// The owner is to sweep a slice itself: the scavenger did not find the heap parked, or had to break off. Relaxed:
+    /// a request, which publishes nothing.
+    pub(crate) sweep_wanted: AtomicBool,
+    /// When the last complete sweep began. Relaxed: used for pacing only.
+    pub(crate) swept_at_ns: AtomicU64,
+    /// Turns of the scavenger that found the heap dirty, one after the other. Relaxed: the scavenger's own.
+    pub(crate) dirty_turns: AtomicU32,
+    /// The next page of a sweep that was broken off; meaningless unless `mid_sweep`.
+    pub(crate) cursor: Cell<*const Page>,
+    pub(crate) mid_sweep: Cell<bool>,
+    /// Complete sweeps so far.
+    pub(crate) sweeps: Cell<u32>,
     /// All pages of size classes.
     pub(crate) pages: Cell<*const Page>,
     /// All pages that hold one block, and collectors' runs.
@@ -70,11 +88,30 @@ impl Inner {
             live: Figure::new(),
             committed: Figure::new(),
             holed: Figure::new(),
+            floor: Figure::new(),
+            park: CachePadded::new(ParkWord::new()),
+            sweep_wanted: AtomicBool::new(false),
+            swept_at_ns: AtomicU64::new(0),
+            dirty_turns: AtomicU32::new(0),
+            cursor: Cell::new(ptr::null()),
+            mid_sweep: Cell::new(false),
+            sweeps: Cell::new(0),
             pages: Cell::new(ptr::null()),
             runs: Cell::new(ptr::null()),
             older: AtomicPtr::new(ptr::null_mut()),
             spare_next: Cell::new(ptr::null()),
         }
+    }
+
+    /// Free bytes in memory that is not released.
+    #[inline(always)]
+    pub(crate) fn slack(&self) -> usize {
+        self.committed.get().saturating_sub(self.live.get())
+    }
+
+    /// Free bytes above what the last sweep had to leave.
+    pub(crate) fn dirt(&self) -> usize {
+        self.slack().saturating_sub(self.floor.get())
     }
 }
 
@@ -99,6 +136,7 @@ const CHUNK_HEAPS: usize = 16;
 
 /// A heap without pages, or `None` when the OS gives no memory for one.
 pub(crate) fn obtain() -> Option<&'static Inner> {
+    options::start();
     SPARE_LOCK.lock();
     if SPARE.load(Ordering::Relaxed).is_null() {
         make_chunk();
@@ -150,4 +188,14 @@ pub(crate) fn heaps() -> impl Iterator<Item = &'static Inner> {
         next = heap.older.load(Ordering::Relaxed);
         Some(heap)
     })
+}
+
+/// Keeps the list of heaps to use again as it is while the process forks.
+pub(crate) fn lock_for_fork() {
+    SPARE_LOCK.lock();
+}
+
+/// Ends [`lock_for_fork`], in parent and child.
+pub(crate) fn unlock_after_fork() {
+    SPARE_LOCK.unlock();
 }

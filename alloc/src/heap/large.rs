@@ -4,8 +4,8 @@ use super::inner::Inner;
 use super::small::{push, remove};
 use crate::arena::{self, SLICE_BYTES, Slice, UNIT_BYTES, UNITS_PER_SLICE};
 use crate::page::{Kind, Page};
-use crate::poison;
 use crate::units::mask_of;
+use crate::{poison, scavenger};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
@@ -67,12 +67,13 @@ impl Inner {
         if page.kind.get() == Kind::Huge {
             poison::used(start, page.block_bytes.get());
             // SAFETY: the block is given up; nobody touches the descriptor after this.
-            unsafe { arena::unmap_huge(start) };
-            return;
+            unsafe { arena::give_up_huge(start) };
+        } else {
+            poison::unused(start, page.bytes());
+            // SAFETY: the run is given up and in no list.
+            unsafe { arena::give_back(start, page.slices.get() as usize, arena::tick()) };
         }
-        poison::unused(start, page.bytes());
-        // SAFETY: the run is given up and in no list.
-        unsafe { arena::give_back(start, page.slices.get() as usize) };
+        scavenger::nudge();
     }
 
     /// Makes a large block serve another size where its slices allow; false if it has to move.

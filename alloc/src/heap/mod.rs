@@ -7,10 +7,11 @@
 pub(crate) mod inner;
 mod large;
 mod small;
+mod sweep;
 
 use crate::page::{Kind, Page};
 use crate::size_class::class_for;
-use crate::{os, poison};
+use crate::{arena, os, poison, purge, scavenger, stats};
 use allocator_api2::alloc::{AllocError, Allocator};
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -67,6 +68,47 @@ impl Heap {
         self.home.committed.get()
     }
 
+    /// Lends the heap to the scavenger, if it has something to give back, until the guard is dropped.
+    ///
+    /// Lending costs a few loads when there is nothing to give; it never wakes anybody then. The heap may be used while
+    /// it is lent: whatever is done with it takes it back first. A forgotten guard, a second park or guards dropped in
+    /// odd order do no harm.
+    ///
+    /// # Example
+    /// ```
+    /// # fn wait_for_the_next_request() {}
+    /// let heap = sleepy_alloc::Heap::new()?;
+    /// let parked = heap.park();
+    /// wait_for_the_next_request();
+    /// drop(parked);
+    /// # Ok::<(), allocator_api2::alloc::AllocError>(())
+    /// ```
+    #[inline]
+    pub fn park(&self) -> Parked<'_> {
+        self.lend();
+        Parked { heap: self }
+    }
+
+    /// Lends the heap if it has something to give back; true if it did so now.
+    #[inline]
+    pub(crate) fn lend(&self) -> bool {
+        let heap = self.home;
+        if !ptr::eq(self.active.get(), heap) {
+            return false;
+        }
+        let slack = heap.slack();
+        if slack < heap.floor.get() {
+            heap.floor.set(slack);
+        }
+        let has_something = slack - heap.floor.get() >= purge::GATE_BYTES
+            || arena::pending_bytes() >= purge::PENDING_GATE_BYTES;
+        let is_lent = has_something && scavenger::lend(heap);
+        if is_lent {
+            self.active.set(&raw const inner::LENT.0);
+        }
+        is_lent
+    }
+
     /// The heap's state, after taking it back if it is lent.
     #[inline(always)]
     pub(crate) fn own(&self) -> &'static Inner {
@@ -78,6 +120,12 @@ impl Heap {
 
     #[cold]
     fn take_back(&self) {
+        // A heap that nobody sweeps comes back at once, and the clock is not read for it.
+        if !self.home.park.try_take_back() {
+            let asked_ns = os::now_ns();
+            self.home.park.take_back();
+            stats::RECLAIM_WAIT_MAX_NS.raise_to(os::now_ns() - asked_ns);
+        }
         self.active.set(self.home);
     }
 
@@ -205,6 +253,20 @@ impl Heap {
             }
         }
         Some(moved)
+    }
+}
+
+/// A heap that is lent, if it had something to give back; dropping this takes it back.
+#[must_use = "dropping this takes the heap back"]
+#[derive(Debug)]
+pub struct Parked<'h> {
+    heap: &'h Heap,
+}
+
+impl Drop for Parked<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.heap.own();
     }
 }
 

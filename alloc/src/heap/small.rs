@@ -7,8 +7,9 @@ use super::inner::Inner;
 use crate::arena::{self, SLICE_BYTES, UNIT_BYTES};
 use crate::page::{EMPTY_PAGE, Kind, Page, Place};
 use crate::size_class::{block_bytes, page_slices};
-use crate::{hole, poison};
+use crate::{hole, poison, scavenger};
 use core::ptr::{self, NonNull};
+use core::sync::atomic::Ordering;
 
 /// A page whose frees are never to go the slow way.
 const NEVER: u32 = u32::MAX;
@@ -30,6 +31,9 @@ impl Inner {
 
     /// Allocates a block when the head of the class has none.
     pub(crate) fn alloc_small(&self, class: usize) -> Option<NonNull<u8>> {
+        if self.sweep_wanted.load(Ordering::Relaxed) {
+            self.sweep_slice();
+        }
         loop {
             let page = self.head(class);
             if Self::is_empty_page(page) {
@@ -157,7 +161,8 @@ impl Inner {
             if self.is_alone(page) {
                 page.notify_at.set(NEVER);
             } else {
-                self.free_page(page);
+                self.free_page(page, arena::tick());
+                scavenger::nudge();
             }
         }
     }
@@ -167,8 +172,8 @@ impl Inner {
         page.prev.get().is_null() && page.next.get().is_null()
     }
 
-    /// Gives a page without blocks in use back to its arena.
-    pub(crate) fn free_page(&self, page: &'static Page) {
+    /// Gives a page without blocks in use back to its arena, as free since `tick`.
+    pub(crate) fn free_page(&self, page: &'static Page, tick: u32) {
         debug_assert_eq!(page.used.get(), 0);
         if page.place.get() == Place::Open {
             self.close(page);
@@ -179,7 +184,7 @@ impl Inner {
         self.holed.sub(page.out_units.get() as usize * UNIT_BYTES);
         poison::unused(page.start(), page.bytes());
         // SAFETY: no block of the page is in use, and it is in no list any more.
-        unsafe { arena::give_back(page.start(), page.slices.get() as usize) };
+        unsafe { arena::give_back(page.start(), page.slices.get() as usize, tick) };
     }
 
     fn pages_push(&self, page: &'static Page) {
@@ -187,6 +192,9 @@ impl Inner {
     }
 
     fn pages_remove(&self, page: &'static Page) {
+        if ptr::eq(self.cursor.get(), page) {
+            self.cursor.set(page.all_next.get());
+        }
         remove(&self.pages, page);
     }
 
@@ -230,14 +238,15 @@ impl Inner {
         // SAFETY: pages in the lists of a heap are its own, and their descriptors stay mapped while they are.
         while let Some(page) = unsafe { self.pages.get().as_ref() } {
             page.used.set(0);
-            self.free_page(page);
+            self.free_page(page, arena::tick());
         }
         // SAFETY: as above.
         while let Some(page) = unsafe { self.runs.get().as_ref() } {
             self.free_run(page);
         }
-        for figure in [&self.live, &self.committed, &self.holed] {
+        for figure in [&self.live, &self.committed, &self.holed, &self.floor] {
             figure.set(0);
         }
+        scavenger::nudge();
     }
 }

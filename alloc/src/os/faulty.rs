@@ -7,6 +7,7 @@ use core::cell::Cell;
 pub(crate) enum Call {
     Map,
     Discard,
+    Spawn,
 }
 
 thread_local! {

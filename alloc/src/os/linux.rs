@@ -14,7 +14,7 @@ pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64
     let limit = timeout_ns.map(super::posix::timespec);
     let limit_ptr = limit
         .as_ref()
-        .map_or(core::ptr::null(), |limit| core::ptr::from_ref(limit));
+        .map_or(core::ptr::null(), core::ptr::from_ref);
     // SAFETY: the word outlives the call, the timeout is null or a valid timespec; FUTEX_WAIT takes four arguments.
     unsafe {
         libc::syscall(

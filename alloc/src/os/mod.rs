@@ -27,7 +27,7 @@ pub(crate) mod faulty;
 
 pub(crate) use native::{futex_wait, futex_wake_one, name_thread};
 pub(crate) use posix::{
-    environment_value, has_many_cpus, now_ns, page_bytes, write_stderr, yield_now,
+    at_fork, each_variable, has_many_cpus, now_ns, page_bytes, write_stderr, yield_now,
 };
 
 /// Maps zeroed memory of which nothing is resident yet, at any address.
@@ -68,6 +68,15 @@ pub(crate) unsafe fn discard(ptr: NonNull<u8>, bytes: usize) -> bool {
     }
     // SAFETY: passed on to the caller.
     unsafe { native::discard(ptr, bytes) }
+}
+
+/// Starts a detached thread with every signal blocked but those of faults. False if there can be none.
+pub(crate) fn spawn(main: extern "C" fn(*mut libc::c_void) -> *mut libc::c_void) -> bool {
+    #[cfg(test)]
+    if faulty::fails(faulty::Call::Spawn) {
+        return false;
+    }
+    posix::spawn(main)
 }
 
 /// Ends the process with a message, for errors after which the heap cannot be trusted.

@@ -4,6 +4,9 @@ use core::ffi::{CStr, c_char};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+/// Stack of the scavenger, which needs a few KiB.
+const STACK_BYTES: usize = 128 * 1024;
+
 /// Where the first aligned mapping is tried: far above programs and heaps, far below libraries and stacks.
 #[cfg(target_pointer_width = "64")]
 const FIRST_HINT: usize = 4 << 40;
@@ -151,20 +154,68 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-/// The value of the first environment variable whose name is `name`, looked up without allocating.
+/// Calls `f` with the rest of the name and the value of each environment variable whose name starts with `prefix`.
 ///
-/// Like `getenv` it must not race with a change of the environment; the options are read once, at the first heap.
-pub(crate) fn environment_value(name: &[u8]) -> Option<&'static [u8]> {
+/// Like `getenv` it must not race with a change of the environment; it is called once, before the first heap.
+pub(crate) fn each_variable(prefix: &[u8], mut f: impl FnMut(&[u8], &[u8])) {
     // SAFETY: the C library keeps `environ` as null or a null-terminated array of C strings.
     unsafe {
         let mut entry = environ;
         while !entry.is_null() && !(*entry).is_null() {
-            let text = CStr::from_ptr(*entry).to_bytes();
-            if text.len() > name.len() && text[name.len()] == b'=' && text.starts_with(name) {
-                return Some(&text[name.len() + 1..]);
+            if let Some(rest) = CStr::from_ptr(*entry).to_bytes().strip_prefix(prefix)
+                && let Some(equals) = rest.iter().position(|&byte| byte == b'=')
+            {
+                f(&rest[..equals], &rest[equals + 1..]);
             }
             entry = entry.add(1);
         }
     }
-    None
+}
+
+/// Starts a detached thread with every signal blocked but those of faults. False if there can be none.
+pub(crate) fn spawn(main: extern "C" fn(*mut libc::c_void) -> *mut libc::c_void) -> bool {
+    // SAFETY: the structures are initialised before they are read; the thread function takes no argument.
+    unsafe {
+        let mut all: libc::sigset_t = core::mem::zeroed();
+        let mut old: libc::sigset_t = core::mem::zeroed();
+        libc::sigfillset(&mut all);
+        for fault in [
+            libc::SIGSEGV,
+            libc::SIGBUS,
+            libc::SIGILL,
+            libc::SIGFPE,
+            libc::SIGTRAP,
+            libc::SIGABRT,
+            libc::SIGSYS,
+        ] {
+            libc::sigdelset(&mut all, fault);
+        }
+        if libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old) != 0 {
+            return false;
+        }
+        let mut thread: libc::pthread_t = core::mem::zeroed();
+        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
+        libc::pthread_attr_init(&mut attributes);
+        libc::pthread_attr_setdetachstate(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
+        libc::pthread_attr_setstacksize(&mut attributes, STACK_BYTES);
+        let mut failed = libc::pthread_create(&mut thread, &attributes, main, ptr::null_mut());
+        libc::pthread_attr_destroy(&mut attributes);
+        if failed == libc::EINVAL {
+            // Too small a stack for the program's thread-local data.
+            failed = libc::pthread_create(&mut thread, ptr::null(), main, ptr::null_mut());
+            if failed == 0 {
+                libc::pthread_detach(thread);
+            }
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &old, ptr::null_mut());
+        failed == 0
+    }
+}
+
+/// Has the functions called around every fork, in the parent before and after it, and in the child.
+pub(crate) fn at_fork(prepare: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) {
+    // SAFETY: the functions may be called at any fork; without memory for the entry they are not called.
+    unsafe {
+        libc::pthread_atfork(Some(prepare), Some(parent), Some(child));
+    }
 }

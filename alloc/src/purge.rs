@@ -1,0 +1,322 @@
+//! Purge policy: what is old enough to go, and when the scavenger comes next. Pure: it is given every figure it needs.
+//!
+//! Age is counted in ticks, one for each turn of the scavenger. What is stamped with one tick was released before the
+//! next turn began, so at an age of two ticks a whole period has passed since: with the default delay of 100 ms memory
+//! goes 100 to 200 ms after it was released.
+#![forbid(unsafe_code)]
+
+use crate::arena::UNIT_BYTES;
+use crate::units::{UnitMask, Word};
+
+/// Ticks after which released memory goes.
+pub(crate) const AGE_TICKS: u32 = 2;
+/// Ticks after which memory goes that was reused before it could be purged the last time: a request loop's.
+const REUSED_AGE_TICKS: u32 = 5;
+/// Bytes of reused memory that may stay so long.
+const REUSED_KEPT_BYTES: usize = 4 << 20;
+/// A heap with fewer free bytes than this, above what its last sweep had to leave, has nothing to give.
+pub(crate) const GATE_BYTES: usize = 64 << 10;
+/// Released bytes anywhere that are worth a wake at a park.
+pub(crate) const PENDING_GATE_BYTES: usize = 256 << 10;
+/// A turn that gave back less than this, from a heap that is swept again and again, makes the next one come later.
+const SMALL_YIELD_BYTES: usize = 1 << 20;
+/// While heaps are swept again and again, the scavenger rests this many times as long as it has worked …
+const REST_FACTOR: u64 = 150;
+/// … but no longer than this.
+const LONGEST_REST_NS: u64 = 500_000_000;
+
+/// Which units are due, slice by slice, in one pass.
+pub(crate) struct Due {
+    tick: u32,
+    /// Give back everything, however young.
+    all: bool,
+    /// What the delay of the options makes of [`AGE_TICKS`].
+    age_ticks: u32,
+    reused_kept_bytes: usize,
+    os_page_units: u32,
+}
+
+impl Due {
+    /// The pass of a turn, by age.
+    pub(crate) fn by_age(tick: u32, delay_ns: u64, os_page_bytes: usize) -> Self {
+        let age_ticks = if delay_ns == 0 { 0 } else { AGE_TICKS };
+        Self {
+            tick,
+            all: false,
+            age_ticks,
+            reused_kept_bytes: 0,
+            os_page_units: (os_page_bytes / UNIT_BYTES) as u32,
+        }
+    }
+
+    /// A pass that takes everything.
+    pub(crate) fn everything(os_page_bytes: usize) -> Self {
+        Self {
+            all: true,
+            ..Self::by_age(0, 0, os_page_bytes)
+        }
+    }
+
+    /// The units of a slice that are to go now.
+    pub(crate) fn units(&mut self, word: Word) -> UnitMask {
+        let free = whole_os_pages(word.free(), self.os_page_units);
+        if self.all || free == 0 {
+            return free;
+        }
+        let age = word.age(self.tick);
+        let kept_bytes = free.count_ones() as usize * UNIT_BYTES;
+        if word.reused()
+            && age < REUSED_AGE_TICKS
+            && self.reused_kept_bytes + kept_bytes <= REUSED_KEPT_BYTES
+        {
+            self.reused_kept_bytes += kept_bytes;
+            return 0;
+        }
+        if age >= self.age_ticks { free } else { 0 }
+    }
+}
+
+/// The units of `free` that make up whole OS pages, where those are longer than a unit.
+fn whole_os_pages(free: UnitMask, os_page_units: u32) -> UnitMask {
+    let mut whole = free;
+    let mut covered = 1;
+    // After each round a bit says whether `covered` units from it on are free.
+    while covered < os_page_units.min(UnitMask::BITS) {
+        whole &= whole >> covered;
+        covered *= 2;
+    }
+    let mut pages = 0;
+    for first in (0..UnitMask::BITS).step_by(covered as usize) {
+        if whole >> first & 1 == 1 {
+            pages |= (UnitMask::MAX >> (UnitMask::BITS - covered)) << first;
+        }
+    }
+    pages
+}
+
+/// What is known about a heap at a turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeapState {
+    pub(crate) parked: bool,
+    /// Free bytes above what the last sweep left.
+    pub(crate) dirt_bytes: usize,
+    pub(crate) since_sweep_ns: u64,
+    /// Turns since the one that first found it dirty; 0 at that one.
+    pub(crate) dirty_turns: u32,
+}
+
+/// What to do with a heap at a turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum HeapPlan {
+    /// It has nothing to give.
+    Nothing,
+    /// It is dirty, but not for long enough, or was swept just now.
+    Later,
+    /// Claim it and sweep it.
+    Sweep,
+    /// It is due and its owner is using it: let the owner do a slice at its next park.
+    Ask,
+}
+
+/// Decides what to do with a heap.
+pub(crate) fn plan(heap: HeapState, delay_ns: u64, min_interval_ns: u64) -> HeapPlan {
+    if heap.dirt_bytes < GATE_BYTES {
+        return HeapPlan::Nothing;
+    }
+    // A timer may be a little early.
+    let rested = heap.since_sweep_ns >= min_interval_ns - min_interval_ns / 16;
+    if !rested || heap.dirty_turns == 0 && delay_ns != 0 {
+        HeapPlan::Later
+    } else if heap.parked {
+        HeapPlan::Sweep
+    } else {
+        HeapPlan::Ask
+    }
+}
+
+/// What a turn found and did.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Turn {
+    /// Bytes given back.
+    pub(crate) gave_bytes: usize,
+    /// Bytes released and not given back yet.
+    pub(crate) pending_bytes: usize,
+    /// A dirty heap is to be looked at again.
+    pub(crate) heap_later: bool,
+    /// A heap was swept that had been swept a short while ago.
+    pub(crate) swept_again: bool,
+    /// Time that the turn took.
+    pub(crate) work_ns: u64,
+}
+
+/// When the next turn is due; `None` when there is nothing to come back for.
+pub(crate) fn next_turn_ns(turn: Turn, delay_ns: u64, min_interval_ns: u64) -> Option<u64> {
+    // After a turn that gave something the scavenger looks once more: a loop that frees steadily would wake it at once.
+    if turn.gave_bytes == 0 && turn.pending_bytes == 0 && !turn.heap_later {
+        return None;
+    }
+    let period_ns = if delay_ns == 0 {
+        min_interval_ns
+    } else {
+        delay_ns
+    }
+    .max(1_000_000);
+    if !turn.swept_again {
+        return Some(period_ns);
+    }
+    let busy_ns = if turn.gave_bytes < SMALL_YIELD_BYTES {
+        period_ns * 2
+    } else {
+        period_ns
+    };
+    Some(busy_ns.max((turn.work_ns * REST_FACTOR).min(LONGEST_REST_NS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::ALL_UNITS;
+
+    const MS: u64 = 1_000_000;
+    const DIRTY: HeapState = HeapState {
+        parked: true,
+        dirt_bytes: 1 << 20,
+        since_sweep_ns: 200 * MS,
+        dirty_turns: 1,
+    };
+
+    #[test]
+    fn memory_stays_for_a_whole_period() {
+        let word = Word::USED.release(ALL_UNITS, 7);
+        assert_eq!(Due::by_age(7, 1, 4096).units(word), 0);
+        assert_eq!(Due::by_age(8, 1, 4096).units(word), 0);
+        assert_eq!(Due::by_age(9, 1, 4096).units(word), ALL_UNITS);
+        assert_eq!(Due::by_age(7, 0, 4096).units(word), ALL_UNITS);
+        assert_eq!(Due::everything(4096).units(word), ALL_UNITS);
+    }
+
+    #[test]
+    fn a_few_megabytes_of_reused_memory_stay_longer() {
+        let word = Word::USED
+            .release(ALL_UNITS, 0)
+            .claim()
+            .unwrap()
+            .release(ALL_UNITS, 7);
+        let mut due = Due::by_age(9, 1, 4096);
+        let kept = (0..100).take_while(|_| due.units(word) == 0).count();
+        assert_eq!(kept * crate::arena::SLICE_BYTES, REUSED_KEPT_BYTES);
+        assert_eq!(
+            Due::by_age(7 + REUSED_AGE_TICKS, 1, 4096).units(word),
+            ALL_UNITS
+        );
+    }
+
+    #[test]
+    fn only_whole_os_pages_go() {
+        assert_eq!(whole_os_pages(0b1011_0111, 1), 0b1011_0111);
+        assert_eq!(whole_os_pages(0b1111_0111_1110, 4), 0b1111_0000_0000);
+        assert_eq!(whole_os_pages(ALL_UNITS, 16), ALL_UNITS);
+        assert_eq!(whole_os_pages(ALL_UNITS - 1, 16), 0);
+        assert_eq!(whole_os_pages(0b0110, 2), 0);
+        assert_eq!(whole_os_pages(0b1110, 2), 0b1100);
+    }
+
+    #[test]
+    fn a_clean_heap_is_left_alone() {
+        assert_eq!(
+            plan(
+                HeapState {
+                    dirt_bytes: GATE_BYTES - 1,
+                    ..DIRTY
+                },
+                1,
+                100 * MS
+            ),
+            HeapPlan::Nothing
+        );
+    }
+
+    #[test]
+    fn a_heap_is_swept_when_parked_and_asked_when_not() {
+        assert_eq!(plan(DIRTY, 1, 100 * MS), HeapPlan::Sweep);
+        assert_eq!(
+            plan(
+                HeapState {
+                    parked: false,
+                    ..DIRTY
+                },
+                1,
+                100 * MS
+            ),
+            HeapPlan::Ask
+        );
+        assert_eq!(
+            plan(
+                HeapState {
+                    dirty_turns: 0,
+                    ..DIRTY
+                },
+                1,
+                100 * MS
+            ),
+            HeapPlan::Later
+        );
+        assert_eq!(
+            plan(
+                HeapState {
+                    dirty_turns: 0,
+                    ..DIRTY
+                },
+                0,
+                100 * MS
+            ),
+            HeapPlan::Sweep
+        );
+        assert_eq!(
+            plan(
+                HeapState {
+                    since_sweep_ns: 50 * MS,
+                    ..DIRTY
+                },
+                1,
+                100 * MS
+            ),
+            HeapPlan::Later
+        );
+    }
+
+    #[test]
+    fn with_nothing_left_it_sleeps_for_good() {
+        assert_eq!(next_turn_ns(Turn::default(), 100 * MS, 100 * MS), None);
+    }
+
+    #[test]
+    fn it_comes_back_once_a_period_and_rests_after_hard_work() {
+        let pending = Turn {
+            pending_bytes: 4096,
+            ..Turn::default()
+        };
+        assert_eq!(next_turn_ns(pending, 100 * MS, 100 * MS), Some(100 * MS));
+        let steady = Turn {
+            gave_bytes: 4096,
+            swept_again: true,
+            ..Turn::default()
+        };
+        assert_eq!(next_turn_ns(steady, 100 * MS, 100 * MS), Some(200 * MS));
+        let hard = Turn {
+            gave_bytes: 64 << 20,
+            swept_again: true,
+            work_ns: 2 * MS,
+            ..Turn::default()
+        };
+        assert_eq!(next_turn_ns(hard, 100 * MS, 100 * MS), Some(300 * MS));
+        let harder = Turn {
+            work_ns: 40 * MS,
+            ..hard
+        };
+        assert_eq!(
+            next_turn_ns(harder, 100 * MS, 100 * MS),
+            Some(LONGEST_REST_NS)
+        );
+    }
+}

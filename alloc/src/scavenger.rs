@@ -1,0 +1,219 @@
+//! The scavenger: one thread that sweeps parked heaps and gives memory back, and sleeps without a timeout when there is
+//! nothing to do.
+//!
+//! It starts when a park has something to give or when much memory lies free, never before. It owns no heap and
+//! allocates nothing; every signal but those of faults is blocked on it. After a fork the child starts its own when it
+//! needs one.
+//!
+//! A turn: look at every heap (sweep those that are due and parked), then give back every unit that is due (see
+//! [`crate::flight`]), then ask the policy when to come back. When a turn finds nothing it leaves the schedule, looks
+//! once more, and sleeps until it is woken; see [`crate::schedule`].
+//!
+//! | `STATE` | meaning |
+//! |---|---|
+//! | `ABSENT` | no thread; the next that needs one starts it |
+//! | `STARTING` | somebody is starting it |
+//! | `PRESENT` | it runs |
+//! | `REFUSED` | the OS gives no thread: parks do a bounded part of the work themselves |
+
+use crate::heap::inner::{self, Inner};
+use crate::purge::{self, Due, HeapPlan, HeapState, Turn};
+use crate::schedule::Schedule;
+use crate::{arena, flight, fork, options, os, stats};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+const ABSENT: u32 = 0;
+const STARTING: u32 = 1;
+const PRESENT: u32 = 2;
+const REFUSED: u32 = 3;
+
+/// See the module's documentation. Relaxed: it only decides who starts the thread; what the thread is to find is
+/// published through the schedule.
+static STATE: AtomicU32 = AtomicU32::new(ABSENT);
+static SCHEDULE: Schedule = Schedule::new();
+/// When a park last did work itself because there is no scavenger. Relaxed: pacing only.
+static INLINE_AT_NS: AtomicU64 = AtomicU64::new(0);
+/// Bytes that a park gives back itself at most.
+const INLINE_BYTES: usize = 8 << 20;
+
+/// Whether there is a scavenger, or can be one.
+fn is_available() -> bool {
+    options::scavenger() && STATE.load(Ordering::Relaxed) != REFUSED
+}
+
+/// Sees to it that the scavenger looks at what was published just now. True: that took a wake.
+pub(crate) fn call() -> bool {
+    if SCHEDULE.is_marked() {
+        return false;
+    }
+    let woken = SCHEDULE.wake();
+    if STATE.load(Ordering::Relaxed) != PRESENT {
+        start();
+    }
+    woken
+}
+
+/// Calls the scavenger if more memory lies free than is worth waiting for a park.
+#[inline]
+pub(crate) fn nudge() {
+    if arena::pending_bytes() > options::start_bytes() && is_available() {
+        call();
+    }
+}
+
+#[cold]
+fn start() {
+    if STATE
+        .compare_exchange(ABSENT, STARTING, Ordering::Relaxed, Ordering::Relaxed)
+        .is_ok()
+    {
+        let state = if os::spawn(main) { PRESENT } else { REFUSED };
+        STATE.store(state, Ordering::Relaxed);
+    }
+}
+
+/// In the child of a fork, which has no scavenger.
+pub(crate) fn reset() {
+    STATE.store(ABSENT, Ordering::Relaxed);
+    SCHEDULE.reset();
+}
+
+extern "C" fn main(_: *mut libc::c_void) -> *mut libc::c_void {
+    os::name_thread(c"sleepy-scavenge");
+    loop {
+        SCHEDULE.begin_turn();
+        match purge::next_turn_ns(
+            turn(),
+            options::purge_delay_ns(),
+            options::min_interval_ns(),
+        ) {
+            Some(period_ns) => SCHEDULE.sleep_for(period_ns),
+            None if SCHEDULE.leave() => {}
+            None => SCHEDULE.sleep(),
+        }
+    }
+}
+
+/// Looks at everything once.
+fn turn() -> Turn {
+    let now_ns = os::now_ns();
+    let tick = arena::advance_tick();
+    stats::SCAVENGER_TURNS.add(1);
+    let mut turn = Turn::default();
+    for heap in inner::heaps() {
+        look_at(heap, now_ns, &mut turn);
+    }
+    let mut due = Due::by_age(tick, options::purge_delay_ns(), os::page_bytes());
+    turn.gave_bytes = flight::pass(&mut due, usize::MAX);
+    turn.pending_bytes = arena::pending_bytes();
+    turn.work_ns = os::now_ns() - now_ns;
+    turn
+}
+
+fn look_at(heap: &'static Inner, now_ns: u64, turn: &mut Turn) {
+    let state = HeapState {
+        parked: heap.park.is_parked(),
+        dirt_bytes: heap.dirt(),
+        since_sweep_ns: now_ns.saturating_sub(heap.swept_at_ns.load(Ordering::Relaxed)),
+        dirty_turns: heap.dirty_turns.load(Ordering::Relaxed),
+    };
+    let plan = purge::plan(state, options::purge_delay_ns(), options::min_interval_ns());
+    let dirty_turns = if plan == HeapPlan::Nothing {
+        0
+    } else {
+        state.dirty_turns.saturating_add(1)
+    };
+    heap.dirty_turns.store(dirty_turns, Ordering::Relaxed);
+    match plan {
+        HeapPlan::Nothing => {}
+        HeapPlan::Later => turn.heap_later = true,
+        HeapPlan::Ask => heap.sweep_wanted.store(true, Ordering::Relaxed),
+        HeapPlan::Sweep => {
+            // Recent, as the schedule counts: two periods.
+            turn.swept_again |= state.since_sweep_ns < 3 * options::min_interval_ns();
+            match sweep_parked(heap, now_ns) {
+                Some(true) => {}
+                // Its owner took it back: let it do a slice at its next park, and look again.
+                Some(false) | None => {
+                    heap.sweep_wanted.store(true, Ordering::Relaxed);
+                    turn.heap_later = true;
+                }
+            }
+        }
+    }
+}
+
+/// Claims and sweeps a heap. `None`: it is not parked; false: its owner wanted it back.
+fn sweep_parked(heap: &'static Inner, now_ns: u64) -> Option<bool> {
+    let _working = fork::work();
+    if !heap.park.claim() {
+        return None;
+    }
+    let complete = heap.sweep(&|| heap.park.is_reclaimed() || fork::is_wanted());
+    if complete {
+        heap.swept_at_ns.store(now_ns, Ordering::Relaxed);
+        heap.sweep_wanted.store(false, Ordering::Relaxed);
+    }
+    heap.park.give_up();
+    stats::PARKED_SWEEPS.add(1);
+    stats::ABORTED_SWEEPS.add(u64::from(!complete));
+    Some(complete)
+}
+
+/// Does a bounded part of the scavenger's work on the calling thread, which owns `heap`: at most once per interval.
+#[cold]
+pub(crate) fn work_inline(heap: &Inner) {
+    let now_ns = os::now_ns();
+    let last_ns = INLINE_AT_NS.load(Ordering::Relaxed);
+    let due = now_ns.saturating_sub(last_ns) >= options::min_interval_ns();
+    if !due
+        || INLINE_AT_NS
+            .compare_exchange(last_ns, now_ns, Ordering::Relaxed, Ordering::Relaxed)
+            .is_err()
+    {
+        return;
+    }
+    heap.sweep_slice();
+    let tick = arena::advance_tick();
+    flight::pass(
+        &mut Due::by_age(tick, options::purge_delay_ns(), os::page_bytes()),
+        INLINE_BYTES,
+    );
+}
+
+/// Lends what a park has to give; true if the heap was lent.
+///
+/// The owner calls this with its heap in hand and, when it is true, does not touch the heap until it has taken it back.
+#[cold]
+pub(crate) fn lend(heap: &Inner) -> bool {
+    if !is_available() {
+        work_inline(heap);
+        return false;
+    }
+    if heap.sweep_wanted.load(Ordering::Relaxed) {
+        heap.sweep_slice();
+    }
+    let is_dirty = heap.dirt() >= purge::GATE_BYTES;
+    if is_dirty {
+        heap.park.lend();
+    }
+    // After the heap is lent: see `schedule`.
+    if (is_dirty || arena::pending_bytes() >= purge::PENDING_GATE_BYTES) && call() {
+        stats::PARK_WAKES.add(1);
+    }
+    is_dirty
+}
+
+/// Gives everything back that can be given back now, however young; returns the number of bytes that went to the OS.
+///
+/// Sweeps the calling thread's default heap and every parked heap; heaps in use on other threads give what lies free in
+/// whole slices. Meant for tests, and for programs that know better than the allocator that they will be idle for long.
+pub fn purge_now() -> usize {
+    crate::idle::with_thread_heap_if_made(|heap| {
+        heap.own().sweep(&|| false);
+    });
+    for heap in inner::heaps() {
+        sweep_parked(heap, os::now_ns());
+    }
+    flight::pass(&mut Due::everything(os::page_bytes()), usize::MAX)
+}
