@@ -1,4 +1,4 @@
-//! Waiting for one file descriptor.
+//! Waiting for one file descriptor, or for some.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use smallvec::SmallVec;
 
 use super::collector::Collector;
 use super::site::{Kind, SiteId};
@@ -50,6 +51,98 @@ impl Sleeper {
     }
 }
 
+/// One of several descriptors to wait for, and what was found of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Watched<'f> {
+    /// The descriptor.
+    pub fd: BorrowedFd<'f>,
+    /// What it is waited for.
+    pub interest: Interest,
+    /// Set by the wait: a read would not block (or fail at once).
+    pub readable: bool,
+    /// Set by the wait: a write would not block (or fail at once).
+    pub writable: bool,
+}
+
+impl<'f> Watched<'f> {
+    /// A descriptor of which nothing is known yet.
+    pub fn new(fd: BorrowedFd<'f>, interest: Interest) -> Self {
+        Self {
+            fd,
+            interest,
+            readable: false,
+            writable: false,
+        }
+    }
+}
+
+impl Sleeper {
+    /// Waits until one of `fds` is ready, marks those that are, and returns how many are: 0 when the
+    /// timeout has passed. For sets of descriptors that change from wait to wait; for a steady one
+    /// [`poll`](Self::poll) costs less.
+    ///
+    /// # Errors
+    ///
+    /// As [`wait_fd`](Self::wait_fd); a descriptor that is not open counts as ready.
+    pub fn wait_fds<C: Collector>(
+        &mut self,
+        c: &mut C,
+        fds: &mut [Watched<'_>],
+        timeout: Option<Duration>,
+    ) -> io::Result<usize> {
+        let mut site_hash = fds.len() as u64;
+        let mut poll_fds = SmallVec::new();
+        for watched in fds.iter() {
+            site_hash = site_hash.rotate_left(5) ^ watched.fd.as_raw_fd() as u64;
+            poll_fds.push(PollFd::from_borrowed_fd(
+                watched.fd,
+                flags_of(watched.interest),
+            ));
+        }
+        let mut wait = FdsWait { fds: poll_fds };
+        let count = self
+            .wait_on(c, SiteId::new(Kind::Fds, site_hash), &mut wait, timeout)
+            .unwrap_or(Ok(0))?;
+        let failed = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+        for (watched, found) in fds.iter_mut().zip(&wait.fds) {
+            let found = found.revents();
+            let wanted = |interest| [interest, Interest::Both].contains(&watched.interest);
+            watched.readable =
+                count > 0 && wanted(Interest::Readable) && found.intersects(PollFlags::IN | failed);
+            watched.writable = count > 0
+                && wanted(Interest::Writable)
+                && found.intersects(PollFlags::OUT | failed);
+        }
+        Ok(count)
+    }
+}
+
+struct FdsWait<'f> {
+    fds: SmallVec<[PollFd<'f>; 8]>,
+}
+
+impl FdsWait<'_> {
+    fn poll(&mut self, limit: Option<Duration>) -> Option<io::Result<usize>> {
+        match poll(&mut self.fds, limit.map(timespec_of).as_ref()) {
+            Ok(0) | Err(Errno::INTR) => None,
+            Ok(count) => Some(Ok(count)),
+            Err(error) => Some(Err(error.into())),
+        }
+    }
+}
+
+impl Wait for FdsWait<'_> {
+    type Event = io::Result<usize>;
+
+    fn ready(&mut self) -> Option<Self::Event> {
+        self.poll(Some(Duration::ZERO))
+    }
+
+    fn block(&mut self, limit: Option<Duration>) -> Option<Self::Event> {
+        self.poll(limit)
+    }
+}
+
 struct FdWait<'f> {
     fd: BorrowedFd<'f>,
     interest: Interest,
@@ -73,17 +166,20 @@ pub(super) fn poll_fd(
     interest: Interest,
     limit: Option<Duration>,
 ) -> Option<io::Result<()>> {
-    let flags = match interest {
-        Interest::Readable => PollFlags::IN,
-        Interest::Writable => PollFlags::OUT,
-        Interest::Both => PollFlags::IN | PollFlags::OUT,
-    };
-    let mut fds = [PollFd::from_borrowed_fd(fd, flags)];
+    let mut fds = [PollFd::from_borrowed_fd(fd, flags_of(interest))];
     match poll(&mut fds, limit.map(timespec_of).as_ref()) {
         Ok(0) | Err(Errno::INTR) => None,
         Ok(_) if fds[0].revents().contains(PollFlags::NVAL) => Some(Err(Errno::BADF.into())),
         Ok(_) => Some(Ok(())),
         Err(error) => Some(Err(error.into())),
+    }
+}
+
+fn flags_of(interest: Interest) -> PollFlags {
+    match interest {
+        Interest::Readable => PollFlags::IN,
+        Interest::Writable => PollFlags::OUT,
+        Interest::Both => PollFlags::IN | PollFlags::OUT,
     }
 }
 

@@ -21,6 +21,42 @@
 //! 4. A contended interpreter lock is given up at once, never collected under.
 //! 5. With all [`Switches`] off a wait is the plain wait: the same system calls, no clock read.
 //! 6. With nothing left to collect a wait blocks for as long as it has to: no timer wakes it.
+//!
+//! # Embedding
+//!
+//! ```
+//! use std::io::{Read, Write};
+//! use std::os::fd::AsFd;
+//! use std::os::unix::net::UnixStream;
+//!
+//! use sleepy_gc::collections::{GcStr, GcVec};
+//! use sleepy_gc::idle::{Interest, Policy, Sleeper};
+//! use sleepy_gc::{Arena, Rootable};
+//!
+//! let (mut ours, mut theirs) = UnixStream::pair()?;
+//! let mut arena = Arena::<Rootable![GcVec<'_, GcStr<'_>>]>::new(|_| GcVec::new());
+//! let mut sleeper = Sleeper::new(Policy::default());
+//! theirs.write_all(b"one two three")?;
+//! drop(theirs);
+//!
+//! let mut buffer = [0; 4];
+//! loop {
+//!     // Where the program would sleep it collects first, then lends its heap, then sleeps.
+//!     sleeper.wait_fd(&mut arena, ours.as_fd(), Interest::Readable, None)?;
+//!     let count = ours.read(&mut buffer)?;
+//!     if count == 0 {
+//!         break;
+//!     }
+//!     arena.mutate(|mc, pieces| {
+//!         pieces.push(mc, GcStr::new(mc, &String::from_utf8_lossy(&buffer[..count])));
+//!     });
+//!     // The backstop of a program that hardly ever waits.
+//!     arena.collect_debt();
+//! }
+//! let text = arena.mutate(|_, pieces| pieces.iter().map(GcStr::as_str).collect::<String>());
+//! assert_eq!(text, "one two three");
+//! # std::io::Result::Ok(())
+//! ```
 
 mod child;
 mod clock;
@@ -42,7 +78,7 @@ mod thread;
 mod timer;
 
 pub use collector::{Collector, IdleHint, StackDepth};
-pub use fd::Interest;
+pub use fd::{Interest, Watched};
 pub use file_lock::FlockOp;
 pub use histogram::Histogram;
 pub use policy::Policy;

@@ -17,6 +17,7 @@ pub(super) enum Kind {
     Poll,
     FdReadable,
     FdWritable,
+    Fds,
     Timer,
     Thread,
     Child,

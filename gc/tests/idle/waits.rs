@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use polling::{Event, Events, Poller};
-use sleepy_gc::idle::{FlockOp, Interest, Queue, RecvError, SendError, Sleeper};
+use sleepy_gc::idle::{FlockOp, Interest, Queue, RecvError, SendError, Sleeper, Watched};
 
 use crate::recorder::Recorder;
 
@@ -31,6 +31,7 @@ pub trait Waiting {
 pub fn all() -> Vec<Box<dyn Waiting>> {
     vec![
         Box::new(Fd::new()),
+        Box::new(Fds::new()),
         Box::new(Poll::new()),
         Box::new(Join::new()),
         Box::new(ChildProcess::new()),
@@ -69,6 +70,36 @@ impl Waiting for Fd {
     fn wait(&mut self, s: &mut Sleeper, c: &mut Recorder, timeout: Option<Duration>) -> bool {
         s.wait_fd(c, self.ours.as_fd(), Interest::Readable, timeout)
             .unwrap()
+    }
+}
+
+struct Fds {
+    active: Fd,
+}
+
+impl Fds {
+    fn new() -> Self {
+        Self { active: Fd::new() }
+    }
+}
+
+impl Waiting for Fds {
+    fn name(&self) -> &'static str {
+        "wait_fds"
+    }
+    fn trigger(&mut self) -> Trigger {
+        self.active.trigger()
+    }
+    fn wait(&mut self, s: &mut Sleeper, c: &mut Recorder, timeout: Option<Duration>) -> bool {
+        let (theirs, _kept) = UnixStream::pair().unwrap();
+        let mut fds = [
+            Watched::new(theirs.as_fd(), Interest::Readable),
+            Watched::new(self.active.ours.as_fd(), Interest::Readable),
+        ];
+        let count = s.wait_fds(c, &mut fds, timeout).unwrap();
+        assert!(!fds[0].readable && !fds[1].writable);
+        assert_eq!(fds[1].readable, count == 1);
+        count == 1
     }
 }
 
