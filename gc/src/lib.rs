@@ -11,6 +11,7 @@ mod collect_impls_optional;
 pub mod collections;
 pub mod ephemeron;
 mod error;
+pub mod finalize;
 mod gc;
 mod heap;
 pub mod idle;
