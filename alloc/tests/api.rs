@@ -201,7 +201,7 @@ fn a_block_larger_than_an_arena_has_its_own_mapping() {
         block.write(7);
         (&heap).deallocate(block, layout);
     }
-    assert_eq!(heap.live_bytes(), 0);
+    assert_eq!((heap.live_bytes(), heap.committed_bytes()), (0, 0));
     assert!(
         (&heap)
             .allocate(Layout::from_size_align(1 << 60, 16).unwrap())
@@ -227,6 +227,7 @@ fn several_arenas_are_used_side_by_side() {
             (&heap).deallocate(block, layout);
         }
     }
+    assert_eq!((heap.live_bytes(), heap.committed_bytes()), (0, 0));
 }
 
 #[test]

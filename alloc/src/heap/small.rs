@@ -154,6 +154,9 @@ impl Inner {
     /// The slow half of a free, after the block is in the list and counted.
     #[cold]
     pub(crate) fn freed_slow(&self, page: &'static Page) {
+        if page.kind.get() != Kind::Small {
+            return self.free_run(page);
+        }
         if page.place.get() == Place::Full {
             self.reopen(page);
         }
