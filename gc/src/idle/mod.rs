@@ -7,10 +7,10 @@
 //! ```
 //!
 //! [`Sleeper`] owns the one loop that every kind of wait goes through ([`sleeper`]); a kind of wait
-//! adds only the two questions of [`sleeper::Wait`]: is the event there, and block until it is. The
+//! adds only two questions: is the event there, and block until it is. The
 //! layer knows a [`Collector`], not *our* collector, so that another runtime can sleep the same way.
 //! When to start a cycle, how long a step may be and what a wait is expected to last are decided by
-//! pure code ([`policy`], [`site`], [`start`]) that takes the time as an argument.
+//! pure code ([`policy`], `site`, `start`) that takes the time as an argument.
 //!
 //! # What holds
 //!

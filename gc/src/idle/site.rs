@@ -64,7 +64,7 @@ impl Sites {
     }
 }
 
-/// How long waits at one place have lasted.
+/// How long waits at one place have lasted: those that were not over at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct History {
     waits: u32,

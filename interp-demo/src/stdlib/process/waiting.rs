@@ -33,7 +33,7 @@ impl CustomWait for WaitChild {
 pub(super) fn wait<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let timeout = match call.is_none_or_nil(1) {
         true => None,
-        false => Some(Duration::try_from_secs_f64(call.check_number(1)?).unwrap_or_default()),
+        false => Some(Duration::try_from_secs_f64(call.check_float(1)?).unwrap_or_default()),
     };
     call.truncate(1);
     let mut process = this(call)?;

@@ -74,7 +74,7 @@ pub(super) fn ret_name<'gc>(call: &mut Call<'gc>, name: &str) -> NativeResult<'g
 }
 
 /// The host name in slot `i`.
-pub(super) fn host<'gc>(call: &Call<'gc>, i: usize) -> Result<String, Error<'gc>> {
+pub(super) fn host<'gc>(call: &mut Call<'gc>, i: usize) -> Result<String, Error<'gc>> {
     match std::str::from_utf8(call.check_str(i)?.as_bytes()) {
         Ok(name) => Ok(name.to_owned()),
         Err(_) => Err(call.arg_error(i, "invalid host name")),
@@ -98,7 +98,7 @@ pub(super) fn opt_port<'gc>(call: &Call<'gc>, i: usize) -> Result<u16, Error<'gc
 pub(super) fn set_timeout<'gc>(call: &mut Call<'gc>, limits: &mut Limits) -> NativeResult<'gc> {
     let seconds = match call.is_none_or_nil(1) {
         true => -1.0,
-        false => call.check_number(1)?,
+        false => call.check_float(1)?,
     };
     let mode = match call.is_none_or_nil(2) {
         true => &b"b"[..],

@@ -45,6 +45,10 @@ pub struct Endpoint {
     pub(super) untried: Vec<SocketAddr>,
     pub(super) received_bytes: u64,
     pub(super) sent_bytes: u64,
+    /// The local address that was asked for.
+    bound: Option<SocketAddr>,
+    /// An attempt to connect was begun: if it fails, the next one needs another socket.
+    attempted: bool,
     born_ns: i64,
     closed: bool,
 }
@@ -65,6 +69,8 @@ impl Endpoint {
             untried: Vec::new(),
             received_bytes: 0,
             sent_bytes: 0,
+            bound: None,
+            attempted: false,
             born_ns: now_ns(),
             closed: false,
         }
@@ -173,21 +179,39 @@ impl Endpoint {
     pub fn connect_next(&mut self) -> io::Result<bool> {
         let mut last = io::Error::from_raw_os_error(libc::EADDRNOTAVAIL);
         while let Some(address) = self.untried.pop() {
-            // After a failed attempt the state of a socket is not specified; a bound one is kept.
-            let tried = self
-                .open_for(&address, Type::STREAM)
-                .and_then(|socket| match socket.connect(&address.into()) {
-                    Ok(()) => Ok(true),
-                    Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(false),
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
-                    Err(error) => Err(error),
-                });
-            match tried {
+            match self.connect_to(address) {
                 Ok(done) => return Ok(done),
                 Err(error) => last = error,
             }
         }
         Err(last)
+    }
+
+    fn connect_to(&mut self, address: SocketAddr) -> io::Result<bool> {
+        if std::mem::replace(&mut self.attempted, true) {
+            self.socket = None;
+            if let Some(local) = self.bound {
+                self.bind_to(local, Type::STREAM)?;
+            }
+        }
+        let socket = self.open_for(&address, Type::STREAM)?;
+        match socket.connect(&address.into()) {
+            Ok(()) => Ok(true),
+            Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives this side an address.
+    ///
+    /// # Errors
+    ///
+    /// As `bind`.
+    pub fn bind_to(&mut self, address: SocketAddr, kind: Type) -> io::Result<()> {
+        self.open_for(&address, kind)?.bind(&address.into())?;
+        self.bound = Some(address);
+        Ok(())
     }
 
     /// How the attempt that [`connect_next`](Self::connect_next) began has ended, once the socket is writable.

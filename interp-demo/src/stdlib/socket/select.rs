@@ -23,7 +23,7 @@ pub(super) fn gettime<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 
 /// `sleep(seconds)`
 pub(super) fn sleep<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let seconds = call.check_number(0)?;
+    let seconds = call.check_float(0)?;
     let time = duration(seconds);
     if time.is_zero() {
         return call.ret0();
@@ -73,7 +73,7 @@ fn state_of(value: Value<'_>) -> Option<Ready> {
 pub(super) fn select<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let seconds = match call.is_none_or_nil(2) {
         true => -1.0,
-        false => call.check_number(2)?,
+        false => call.check_float(2)?,
     };
     call.truncate(3);
     let waited_for = Table::new(call.ctx);

@@ -75,7 +75,7 @@ fn new<'gc>(call: &mut Call<'gc>, family: Family) -> NativeResult<'gc> {
 
 /// The address in slots `i` and `i + 1`, which must be a number: names are for `socket.dns`.
 fn address_at<'gc>(
-    call: &Call<'gc>,
+    call: &mut Call<'gc>,
     i: usize,
     family: Family,
 ) -> Result<Option<SocketAddr>, Error<'gc>> {
@@ -101,10 +101,7 @@ fn setsockname<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let Some(address) = address_at(call, 1, udp.0.family)? else {
         return common::ret_failure(call, message::UNKNOWN_HOST);
     };
-    let done = udp
-        .0
-        .open_for(&address, Type::DGRAM)
-        .and_then(|socket| socket.bind(&address.into()));
+    let done = udp.0.bind_to(address, Type::DGRAM);
     ret_done(call, done)
 }
 

@@ -1,0 +1,132 @@
+//! `tcp:connect` and `socket.connect`.
+
+use std::cell::RefMut;
+use std::net::SocketAddr;
+
+use sleepy_gc::idle::Interest;
+
+use super::super::address::{self, Family, Host};
+use super::super::endpoint::{Endpoint, Role};
+use super::super::{common, message, resolver};
+use super::listen::bind_to;
+use super::{Tcp, object, this, wait_for};
+use crate::vm::native::{Call, NativeResult};
+use crate::vm::suspend::Answer;
+use crate::vm::value::Value;
+
+/// `connect(host, port)`
+pub(super) fn connect<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    call.truncate(3);
+    call.push(Value::Bool(false));
+    connect_first(call)
+}
+
+/// `socket.connect(host, port [, local host, local port])`
+pub(in crate::stdlib::socket) fn connect_new<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    connect_family(call, Family::Any)
+}
+
+pub(in crate::stdlib::socket) fn connect_new4<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    connect_family(call, Family::V4)
+}
+
+pub(in crate::stdlib::socket) fn connect_new6<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    connect_family(call, Family::V6)
+}
+
+fn connect_family<'gc>(call: &mut Call<'gc>, family: Family) -> NativeResult<'gc> {
+    let mut endpoint = Endpoint::new(family);
+    if !call.is_none_or_nil(2) {
+        let host = common::host(call, 2)?;
+        let port = common::opt_port(call, 3)?;
+        if let Host::Known(addresses) = address::parse(&host, port, family)
+            && let Err(error) = bind_to(&mut endpoint, &addresses)
+        {
+            return common::ret_failure(call, &message::of(&error));
+        }
+    }
+    let object = object(call.ctx, endpoint);
+    call.truncate(2);
+    call.insert(0, object.into());
+    call.push(Value::Bool(true));
+    connect_first(call)
+}
+
+/// Slots: the object, the host, the port, whether to return the object.
+fn connect_first<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let (family, deadline) = {
+        let tcp = this(call)?;
+        (tcp.0.family, tcp.0.limits.deadline())
+    };
+    call.state = deadline.to_number();
+    let host = common::host(call, 1)?;
+    let port = common::port(call, 2)?;
+    match address::parse(&host, port, family) {
+        Host::Known(addresses) => connect_to(call, addresses),
+        Host::Named(name) => resolver::resolve(call, name, port, |call| {
+            match resolver::resolved(call) {
+                Ok(addresses) => connect_to(call, addresses),
+                Err(why) => common::ret_failure(call, &why),
+            }
+        }),
+    }
+}
+
+fn connect_to<'gc>(call: &mut Call<'gc>, addresses: Vec<SocketAddr>) -> NativeResult<'gc> {
+    let mut tcp = this(call)?;
+    if tcp.0.role != Role::Master {
+        return common::ret_failure(call, "already connected");
+    }
+    let family = tcp.0.family;
+    let mut untried: Vec<_> = addresses.into_iter().filter(|a| family.allows(a)).collect();
+    if untried.is_empty() {
+        return common::ret_failure(call, message::UNKNOWN_HOST);
+    }
+    untried.reverse();
+    tcp.0.untried = untried;
+    connect_next(call, tcp)
+}
+
+fn connect_next<'gc>(call: &mut Call<'gc>, mut tcp: RefMut<'gc, Tcp>) -> NativeResult<'gc> {
+    match tcp.0.connect_next() {
+        Ok(true) => connected(call, tcp),
+        Ok(false) => {
+            let fd = tcp.0.fd();
+            match wait_for(call, fd, Interest::Writable, connect_more) {
+                Some(waiting) => waiting,
+                None => common::ret_failure(call, message::TIMEOUT),
+            }
+        }
+        Err(error) => common::ret_failure(call, &message::of(&error)),
+    }
+}
+
+fn connect_more<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let answer = call.answer();
+    let tcp = this(call)?;
+    let result = match answer {
+        Answer::Failed(error) => Err(error),
+        Answer::Ready(false) => {
+            let fd = tcp.0.fd();
+            return match wait_for(call, fd, Interest::Writable, connect_more) {
+                Some(waiting) => waiting,
+                None => common::ret_failure(call, message::TIMEOUT),
+            };
+        }
+        _ => tcp.0.connect_result(),
+    };
+    match result {
+        Ok(()) => connected(call, tcp),
+        Err(_) if !tcp.0.untried.is_empty() => connect_next(call, tcp),
+        Err(error) => common::ret_failure(call, &message::of(&error)),
+    }
+}
+
+fn connected<'gc>(call: &mut Call<'gc>, mut tcp: RefMut<'gc, Tcp>) -> NativeResult<'gc> {
+    tcp.0.role = Role::Client;
+    tcp.0.untried = Vec::new();
+    match call.get(3) {
+        Value::Bool(true) => call.ret1(call.get(0)),
+        _ => call.ret1(Value::Int(1)),
+    }
+}
