@@ -1,5 +1,6 @@
 //! `sleepy-lua`: a Lua 5.4 interpreter on `sleepy-gc` and `sleepy-alloc`, which collects garbage while it waits.
 
+pub mod cli;
 pub mod compare;
 pub mod compiler;
 pub mod debug_names;
