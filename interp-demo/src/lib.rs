@@ -9,5 +9,6 @@ pub mod lexer;
 pub mod opcode;
 pub mod phase_trace;
 pub mod proto;
+pub mod repl;
 pub mod stats;
 pub mod text;

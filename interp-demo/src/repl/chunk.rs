@@ -1,0 +1,122 @@
+//! Reading one chunk: an expression, or statements over as many lines as they need.
+
+use std::rc::Rc;
+
+use super::lines::{Line, Lines};
+use crate::compiler::{SyntaxError, compile};
+use crate::proto::Proto;
+
+/// The chunk's name in messages.
+const CHUNK_NAME: &[u8] = b"=stdin";
+
+/// What came of reading a chunk.
+#[derive(Debug)]
+pub enum Read {
+    /// A chunk that compiles, and its text.
+    Chunk(Rc<Proto>, Vec<u8>),
+    /// A text that is no Lua.
+    Wrong(SyntaxError),
+    /// The lines typed so far were given up.
+    GivenUp,
+    /// There are no more lines.
+    End,
+}
+
+/// Reads a chunk. `prompts`: for its first line and for the others.
+///
+/// # Errors
+/// When the lines cannot be read.
+pub fn read_chunk(lines: &mut dyn Lines, prompts: [&str; 2]) -> std::io::Result<Read> {
+    let mut text = match lines.next(prompts[0])? {
+        Line::Text(text) => text,
+        Line::GivenUp => return Ok(Read::GivenUp),
+        Line::End => return Ok(Read::End),
+    };
+    // As in Lua 5.2 and before, `=x` shows the value of x.
+    if let Some(expression) = text.strip_prefix(b"=") {
+        text = [b"return ", expression].concat();
+    }
+    if let Ok(proto) = compile(&[b"return ", &text[..]].concat(), CHUNK_NAME) {
+        return Ok(Read::Chunk(proto, text));
+    }
+    loop {
+        let error = match compile(&text, CHUNK_NAME) {
+            Ok(proto) => return Ok(Read::Chunk(proto, text)),
+            Err(error) if !error.incomplete => return Ok(Read::Wrong(error)),
+            Err(error) => error,
+        };
+        match lines.next(prompts[1])? {
+            Line::Text(line) => {
+                text.push(b'\n');
+                text.extend_from_slice(&line);
+            }
+            Line::GivenUp => return Ok(Read::GivenUp),
+            Line::End => return Ok(Read::Wrong(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines given beforehand, and the prompts that were shown for them.
+    struct Given<'a>(std::vec::IntoIter<&'a str>, String);
+
+    impl Lines for Given<'_> {
+        fn next(&mut self, prompt: &str) -> std::io::Result<Line> {
+            self.1.push_str(prompt);
+            Ok(match self.0.next() {
+                Some("^C") => Line::GivenUp,
+                Some(line) => Line::Text(line.as_bytes().to_vec()),
+                None => Line::End,
+            })
+        }
+
+        fn remember(&mut self, _: &[u8]) {}
+    }
+
+    fn read(lines: &[&str]) -> (String, String) {
+        let mut given = Given(lines.to_vec().into_iter(), String::new());
+        let read = match read_chunk(&mut given, ["> ", ">> "]).expect("nothing fails") {
+            Read::Chunk(_, text) => String::from_utf8(text).expect("is text"),
+            Read::Wrong(error) => error.to_string(),
+            Read::GivenUp => "given up".to_owned(),
+            Read::End => "end".to_owned(),
+        };
+        (read, given.1)
+    }
+
+    #[track_caller]
+    fn check(lines: &[&str], text: &str, prompts: &str) {
+        assert_eq!(read(lines), (text.to_owned(), prompts.to_owned()));
+    }
+
+    #[test]
+    fn chunks() {
+        check(&["1 + 1", "x"], "1 + 1", "> ");
+        check(&["=x"], "return x", "> ");
+        check(&["x = 1"], "x = 1", "> ");
+        check(&[""], "", "> ");
+        check(
+            &["for i = 1, 2 do", "print(i)", "end"],
+            "for i = 1, 2 do\nprint(i)\nend",
+            "> >> >> ",
+        );
+        check(&["f(", "1)"], "f(\n1)", "> >> ");
+        check(&["x = ", "^C"], "given up", "> >> ");
+        check(&["^C"], "given up", "> ");
+        check(&[], "end", "> ");
+    }
+
+    #[test]
+    fn wrong_texts() {
+        check(&["x ="], "stdin:1: unexpected symbol near <eof>", "> >> ");
+        check(&["x = = 1"], "stdin:1: unexpected symbol near '='", "> ");
+        check(
+            &["if x then", "end end"],
+            "stdin:2: <eof> expected near 'end'",
+            "> >> ",
+        );
+    }
+}
