@@ -180,7 +180,8 @@ impl Sleeper {
         wait: &mut W,
         timeout_ns: Option<u64>,
     ) -> Option<W::Event> {
-        let begun_ns = wall_ns();
+        // A wait for ever has no use for the time.
+        let end_ns = timeout_ns.map(|ns| wall_ns().saturating_add(ns));
         let mut limit_ns = timeout_ns;
         loop {
             let limit = limit_ns.map(Duration::from_nanos);
@@ -188,8 +189,7 @@ impl Sleeper {
             if event.is_some() || self.is_interrupted() {
                 return event;
             }
-            let elapsed_ns = wall_ns().saturating_sub(begun_ns);
-            limit_ns = timeout_ns.map(|ns| ns.saturating_sub(elapsed_ns));
+            limit_ns = end_ns.map(|ns| ns.saturating_sub(wall_ns()));
             if limit_ns == Some(0) {
                 return None;
             }

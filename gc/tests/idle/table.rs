@@ -1,5 +1,7 @@
 //! Every kind of wait in every situation: what is asked of the collector, in which order.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -85,15 +87,21 @@ fn a_timeout_in_a_step_ends_the_wait() {
 fn the_timeout_is_what_is_left_after_steps() {
     for_all_with_timeout(|waiting, sleeper| {
         let mut c = Recorder::working(3);
-        c.in_step = Some(Box::new(|_| spin(40 * MS)));
+        c.in_step = Some(Box::new(|_| spin(60 * MS)));
+        let lent_at = Rc::new(Cell::new(None));
+        let first_lent = Rc::clone(&lent_at);
+        c.when_lent = Some(Box::new(move || {
+            first_lent.set(first_lent.get().or(Some(Instant::now())));
+        }));
         let begun = Instant::now();
-        assert!(!waiting.wait(sleeper, &mut c, Some(160 * MS)));
-        let took = begun.elapsed();
-        assert!(took >= 160 * MS, "{} after {took:?}", waiting.name());
-        assert!(took < 270 * MS, "{} after {took:?}", waiting.name());
-        let mut expected = vec![Call::Step; 3];
-        expected.extend([Call::Lend, Call::TakeBack]);
-        assert_eq!(c.calls()[..5], expected, "{}", waiting.name());
+        assert!(!waiting.wait(sleeper, &mut c, Some(360 * MS)));
+        let blocked = lent_at.get().unwrap().elapsed();
+        assert!(begun.elapsed() >= 360 * MS, "{}", waiting.name());
+        assert!(blocked < 300 * MS, "{} {blocked:?}", waiting.name());
+        assert_eq!(
+            c.calls()[..4],
+            [Call::Step, Call::Step, Call::Step, Call::Lend]
+        );
     });
 }
 
@@ -214,16 +222,16 @@ fn signals_do_not_shorten_or_lengthen_a_timeout() {
         let mut c = Recorder::default();
         let me = signals::this_thread();
         let signals = thread::spawn(move || {
-            for _ in 0..10 {
+            for _ in 0..20 {
                 thread::sleep(9 * MS);
                 signals::interrupt(me);
             }
         });
         let begun = Instant::now();
-        assert!(!waiting.wait(sleeper, &mut c, Some(100 * MS)));
+        assert!(!waiting.wait(sleeper, &mut c, Some(200 * MS)));
         let took = begun.elapsed();
         assert!(
-            took >= 100 * MS && took < 190 * MS,
+            took >= 200 * MS && took < 360 * MS,
             "{} {took:?}",
             waiting.name()
         );
