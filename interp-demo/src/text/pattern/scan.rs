@@ -25,6 +25,17 @@ impl Scan {
         }
     }
 
+    /// Goes on, unanchored, at byte `start`, after a match that ended at `last_end`.
+    #[must_use]
+    pub const fn resume(start: usize, last_end: Option<usize>) -> Self {
+        Self {
+            at: start,
+            last_end,
+            anchored: false,
+            finished: false,
+        }
+    }
+
     /// Where the next attempt begins; also the end of the last match.
     #[must_use]
     pub const fn position(&self) -> usize {

@@ -1,0 +1,157 @@
+//! `load`, `loadfile` and `dofile`.
+
+use super::io;
+use crate::vm::error::os_message;
+use crate::vm::native::{Call, NativeResult, Outcome};
+use crate::vm::string::LuaStr;
+use crate::vm::userdata::UserData;
+use crate::vm::value::Value;
+
+/// What a compiled chunk begins with.
+const BINARY_MARK: u8 = 0x1B;
+
+/// Slots of `load` with a reader.
+const CHUNK_NAME: usize = 1;
+const MODE: usize = 2;
+const ENVIRONMENT: usize = 3;
+const PIECES: usize = 4;
+
+pub(super) fn load<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let environment = environment(call, ENVIRONMENT);
+    if let Value::Str(source) = call.get(0) {
+        let name = call.opt_str(1)?.unwrap_or(source);
+        return finish(call, source.as_bytes(), name.as_bytes(), MODE, environment);
+    }
+    call.check_function(0)?;
+    let name = match call.opt_str(CHUNK_NAME)? {
+        Some(name) => name,
+        None => LuaStr::new(call.ctx, b"=(load)"),
+    };
+    call.opt_str(MODE)?;
+    call.set(CHUNK_NAME, name.into());
+    call.set(ENVIRONMENT, environment);
+    call.truncate(PIECES);
+    let pieces = UserData::new(call.ctx, Vec::<u8>::new());
+    call.push(pieces.into());
+    read_piece(call)
+}
+
+fn environment<'gc>(call: &Call<'gc>, slot: usize) -> Value<'gc> {
+    if call.len() > slot { call.get(slot) } else { call.ctx.state.globals().into() }
+}
+
+fn read_piece<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let reader = call.get(0);
+    call.push(reader);
+    call.pcall_top(0, |call| {
+        let piece = call.result(0);
+        call.truncate(PIECES + 1);
+        if call.outcome() == Outcome::Failed {
+            return call.ret(&[Value::Nil, piece]);
+        }
+        let Value::UserData(pieces) = call.get(PIECES) else { return call.ret0() };
+        match piece {
+            Value::Str(text) if !text.is_empty() => {
+                if let Some(mut pieces) = pieces.borrow::<Vec<u8>>() {
+                    pieces.extend_from_slice(text.as_bytes());
+                }
+                read_piece(call)
+            }
+            Value::Nil | Value::Str(_) => {
+                let source = pieces.borrow::<Vec<u8>>().map(|mut pieces| std::mem::take(&mut *pieces)).unwrap_or_default();
+                let Value::Str(name) = call.get(CHUNK_NAME) else { return call.ret0() };
+                let environment = call.get(ENVIRONMENT);
+                finish(call, &source, name.as_bytes(), MODE, environment)
+            }
+            _ => {
+                let message = call.ctx.string(b"reader function must return a string");
+                call.ret(&[Value::Nil, message])
+            }
+        }
+    })
+}
+
+/// Returns the compiled chunk, or nil and a message.
+fn finish<'gc>(call: &mut Call<'gc>, source: &[u8], name: &[u8], mode: usize, environment: Value<'gc>) -> NativeResult<'gc> {
+    let is_binary = source.first() == Some(&BINARY_MARK);
+    let kind = if is_binary { "binary" } else { "text" };
+    if let Some(allowed) = call.opt_str(mode)?
+        && !allowed.as_bytes().contains(&kind.as_bytes()[0])
+    {
+        let message = format!("attempt to load a {kind} chunk (mode is '{}')", allowed.to_text());
+        let message = call.ctx.string(message.as_bytes());
+        return call.ret(&[Value::Nil, message]);
+    }
+    match call.ctx.load(source, name, environment) {
+        Ok(function) => call.ret1(function),
+        Err(message) => call.ret(&[Value::Nil, message]),
+    }
+}
+
+/// Reads a source file, without its first line if that begins with `#`. The error is the message.
+pub(super) fn read_source(path: Option<&[u8]>) -> Result<(Vec<u8>, Vec<u8>), Vec<u8>> {
+    let (outcome, name) = match path {
+        Some(path) => {
+            let mut name = b"@".to_vec();
+            name.extend_from_slice(path);
+            (std::fs::read(io::path(path)), name)
+        }
+        None => (io::read_whole_stdin(), b"=stdin".to_vec()),
+    };
+    match outcome {
+        Ok(mut source) => {
+            skip_comment(&mut source);
+            Ok((source, name))
+        }
+        Err(error) => {
+            let shown = String::from_utf8_lossy(&name[1..]).into_owned();
+            let action = if error.kind() == std::io::ErrorKind::IsADirectory { "read" } else { "open" };
+            Err(format!("cannot {action} {shown}: {}", os_message(&error)).into_bytes())
+        }
+    }
+}
+
+/// Blanks a byte-order mark and a first line that begins with `#`; the line end stays, so that lines keep their numbers.
+fn skip_comment(source: &mut Vec<u8>) {
+    if source.starts_with(b"\xEF\xBB\xBF") {
+        source.drain(..3);
+    }
+    if source.first() == Some(&b'#') {
+        let end = memchr::memchr(b'\n', source).unwrap_or(source.len());
+        source.drain(..end);
+        // A compiled chunk begins right after the line.
+        if source.get(1) == Some(&BINARY_MARK) {
+            source.remove(0);
+        }
+    }
+}
+
+pub(super) fn loadfile<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let path = call.opt_str(0)?;
+    call.opt_str(1)?;
+    let environment = environment(call, 2);
+    match read_source(path.map(LuaStr::as_bytes)) {
+        Ok((source, name)) => finish(call, &source, &name, 1, environment),
+        Err(message) => {
+            let message = call.ctx.string(&message);
+            call.ret(&[Value::Nil, message])
+        }
+    }
+}
+
+pub(super) fn dofile<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let path = call.opt_str(0)?;
+    let environment = call.ctx.state.globals().into();
+    let loaded = match read_source(path.map(LuaStr::as_bytes)) {
+        Ok((source, name)) => call.ctx.load(&source, &name, environment),
+        Err(message) => Err(call.ctx.string(&message)),
+    };
+    match loaded {
+        Ok(function) => {
+            call.truncate(0);
+            call.push(function.into());
+            call.tail_call_top(0)
+        }
+        Err(message) => Err(crate::vm::error::Error::new(message)),
+    }
+}

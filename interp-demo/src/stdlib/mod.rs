@@ -1,0 +1,58 @@
+//! The standard library of Lua 5.4, on the interface for natives in [`vm::native`](crate::vm::native).
+//!
+//! A native never calls Lua and never blocks by itself: it hands back what it wants done and goes on in a continuation.
+//! Where that matters only for values with metamethods, the plain case is a loop of its own and the other one is a
+//! small machine whose state lives in slots and in [`Call::state`](crate::vm::native::Call::state).
+
+mod base;
+mod coroutine;
+mod debug;
+mod gc;
+pub mod io;
+mod load;
+mod math;
+mod os;
+mod package;
+pub mod random;
+mod string;
+mod table;
+mod text_of;
+mod utf8;
+
+use crate::vm::native::{Native, NativeFn};
+use crate::vm::state::Ctx;
+use crate::vm::table::Table;
+
+/// Functions of a library by name.
+type Functions = &'static [(&'static str, NativeFn)];
+
+/// Opens all libraries of this module in a new state.
+pub fn open_all(ctx: Ctx<'_>) {
+    base::open(ctx);
+    package::open(ctx);
+    coroutine::open(ctx);
+    table::open(ctx);
+    io::open(ctx);
+    os::open(ctx);
+    string::open(ctx);
+    utf8::open(ctx);
+    math::open(ctx);
+    debug::open(ctx);
+    gc::open(ctx);
+}
+
+/// Makes natives of `functions` and puts them into `table`.
+fn fill<'gc>(ctx: Ctx<'gc>, table: Table<'gc>, functions: Functions) {
+    for &(name, function) in functions {
+        table.set_name(ctx, name, Native::new(ctx, name, function));
+    }
+}
+
+/// Makes a library table: a global and an entry of `package.loaded`.
+fn register<'gc>(ctx: Ctx<'gc>, name: &str, functions: Functions) -> Table<'gc> {
+    let library = Table::new(ctx);
+    fill(ctx, library, functions);
+    ctx.state.globals().set_name(ctx, name, library);
+    ctx.state.loaded().set_name(ctx, name, library);
+    library
+}
