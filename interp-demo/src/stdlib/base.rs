@@ -153,7 +153,7 @@ fn error<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let level = call.opt_int(1, 1)?;
     match call.get(0) {
         Value::Str(message) if level > 0 => {
-            let mut text = call.ctx.position(call.thread(), level);
+            let mut text = call.position(usize::try_from(level).unwrap_or(usize::MAX));
             text.extend_from_slice(message.as_bytes());
             Err(Error::new(call.ctx.string(&text)))
         }

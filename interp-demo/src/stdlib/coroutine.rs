@@ -83,7 +83,7 @@ fn resume_wrapped<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 /// An error message gets the position of whoever called the wrapped coroutine put before it.
 fn with_position<'gc>(call: &mut Call<'gc>, error: Value<'gc>) -> Error<'gc> {
     let Value::Str(message) = error else { return Error::new(error) };
-    let mut text = call.ctx.position(call.thread(), 1);
+    let mut text = call.position(1);
     text.extend_from_slice(message.as_bytes());
     Error::new(call.ctx.string(&text))
 }

@@ -62,14 +62,14 @@ fn fresh_seed() -> (u64, u64) {
 }
 
 fn unary<'gc>(call: &mut Call<'gc>, function: fn(f64) -> f64) -> NativeResult<'gc> {
-    let x = call.check_number(0)?;
+    let x = call.check_float(0)?;
     call.ret1(function(x))
 }
 
 fn check_either<'gc>(call: &mut Call<'gc>, index: usize) -> Result<Number, Error<'gc>> {
     match call.get(index) {
         Value::Int(int) => Ok(Number::Int(int)),
-        _ => call.check_number(index).map(Number::Float),
+        _ => call.check_float(index).map(Number::Float),
     }
 }
 
@@ -95,8 +95,8 @@ fn round<'gc>(call: &mut Call<'gc>, function: fn(f64) -> f64) -> NativeResult<'g
 }
 
 fn atan<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let y = call.check_number(0)?;
-    let x = if call.is_none_or_nil(1) { 1.0 } else { call.check_number(1)? };
+    let y = call.check_float(0)?;
+    let x = if call.is_none_or_nil(1) { 1.0 } else { call.check_float(1)? };
     call.ret1(y.atan2(x))
 }
 
@@ -107,7 +107,7 @@ fn fmod<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         }
         return call.ret1(a.wrapping_rem(b));
     }
-    let (a, b) = (call.check_number(0)?, call.check_number(1)?);
+    let (a, b) = (call.check_float(0)?, call.check_float(1)?);
     call.ret1(a % b)
 }
 
@@ -115,7 +115,7 @@ fn modf<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     if let int @ Value::Int(_) = call.get(0) {
         return call.ret(&[int, Value::Float(0.0)]);
     }
-    let x = call.check_number(0)?;
+    let x = call.check_float(0)?;
     let whole = x.trunc();
     let fraction = if x.is_infinite() { 0.0 } else { x - whole };
     let shown = float_to_int(whole).map_or(Value::Float(whole), Value::Int);
@@ -123,11 +123,11 @@ fn modf<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn log<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let x = call.check_number(0)?;
+    let x = call.check_float(0)?;
     if call.is_none_or_nil(1) {
         return call.ret1(x.ln());
     }
-    let base = call.check_number(1)?;
+    let base = call.check_float(1)?;
     #[expect(clippy::float_cmp, reason = "exactly these bases have functions of their own")]
     let result = if base == 2.0 {
         x.log2()

@@ -18,7 +18,7 @@ pub(super) use handle::handle;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, IsTerminal as _, Read as _};
+use std::io::{self, IsTerminal as _};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -96,14 +96,35 @@ pub fn flush_all() {
     stream::flush_all();
 }
 
+/// Writes to standard error.
+pub(super) fn complain(text: &[u8]) {
+    // There is nowhere else to tell of a failure.
+    let _ = STDERR.lock().write(text);
+}
+
+/// The next line of standard input, without its end, waiting for it; `None` at the end of the input.
+pub(super) fn read_stdin_line() -> Option<Vec<u8>> {
+    flush_stdout();
+    let mut stdin = STDIN.lock();
+    loop {
+        if let Some(end) = stdin.line_end() {
+            let line = stdin.unread()[..end - 1].to_vec();
+            stdin.consume(end);
+            return Some(line);
+        }
+        if !matches!(stdin.fill_waiting(), Ok(stream::Fill::Data)) {
+            return None;
+        }
+    }
+}
+
 /// The rest of standard input, waiting for its end.
 pub(super) fn read_whole_stdin() -> io::Result<Vec<u8>> {
-    let mut stdin = STDIN.lock();
-    let mut all = stdin.unread().to_vec();
-    stdin.consume(all.len());
-    drop(stdin);
     flush_stdout();
-    io::stdin().read_to_end(&mut all)?;
+    let mut stdin = STDIN.lock();
+    while stdin.fill_waiting()? == stream::Fill::Data {}
+    let all = stdin.unread().to_vec();
+    stdin.consume(all.len());
     Ok(all)
 }
 

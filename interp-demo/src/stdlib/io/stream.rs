@@ -190,12 +190,25 @@ impl Stream {
     /// # Errors
     /// When the system refuses to read.
     pub fn fill(&mut self) -> io::Result<Fill> {
+        self.fill_unless(self.may_block)
+    }
+
+    /// As [`fill`](Self::fill), but waits for input: for the few places that cannot suspend.
+    ///
+    /// # Errors
+    /// When the system refuses to read.
+    pub fn fill_waiting(&mut self) -> io::Result<Fill> {
+        self.fill_unless(false)
+    }
+
+    /// Reads; if `must_be_ready`, only when that does not block.
+    fn fill_unless(&mut self, must_be_ready: bool) -> io::Result<Fill> {
         if !self.access.read {
             return Err(bad_descriptor());
         }
         self.flush()?;
         let file = self.file.as_mut().ok_or_else(bad_descriptor)?;
-        if self.may_block && !is_ready(file.as_fd(), PollFlags::IN) {
+        if must_be_ready && !is_ready(file.as_fd(), PollFlags::IN) {
             return Ok(Fill::Wait);
         }
         if self.input_at > 0 && self.input_at * 2 >= self.input.len() {

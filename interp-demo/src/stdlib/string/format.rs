@@ -68,7 +68,7 @@ fn write<'gc>(
             format::integer(out, &spec, value);
         }
         b'a' | b'A' | b'e' | b'E' | b'f' | b'g' | b'G' => {
-            let value = call.check_number(slot)?;
+            let value = call.check_float(slot)?;
             let spec = check(call, directive)?;
             format::float(out, &spec, value);
         }

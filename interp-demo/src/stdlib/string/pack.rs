@@ -55,10 +55,10 @@ fn pack_field<'gc>(
         }
         Kind::Float if field.size == 4 => {
             #[expect(clippy::cast_possible_truncation, reason = "the format asks for single precision")]
-            let value = call.check_number(slot)? as f32;
+            let value = call.check_float(slot)? as f32;
             pack::put_bytes(out, &mut value.to_le_bytes(), little);
         }
-        Kind::Float => pack::put_bytes(out, &mut call.check_number(slot)?.to_le_bytes(), little),
+        Kind::Float => pack::put_bytes(out, &mut call.check_float(slot)?.to_le_bytes(), little),
         Kind::Chars => {
             let text = call.check_str(slot)?.as_bytes();
             if text.len() > field.size {
