@@ -81,8 +81,13 @@ fn warn<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     for index in 0..call.len() {
         message.extend_from_slice(call.check_str(index)?.as_bytes());
     }
-    let is_single = call.len() == 1;
-    call.ctx.warn(&message, is_single);
+    match message.as_slice() {
+        b"@on" if call.len() == 1 => call.ctx.set_warnings(true),
+        b"@off" if call.len() == 1 => call.ctx.set_warnings(false),
+        // Control messages that nobody knows are ignored.
+        [b'@', ..] if call.len() == 1 => {}
+        text => call.ctx.warn(text),
+    }
     call.ret0()
 }
 
@@ -122,7 +127,9 @@ fn tonumber<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         };
     }
     let base = call.check_int(1)?;
-    let Value::Str(text) = call.get(0) else { return Err(call.type_error(0, "string")) };
+    let Value::Str(text) = call.get(0) else {
+        return Err(call.type_error(0, "string"));
+    };
     if !(2..=36).contains(&base) {
         return Err(call.arg_error(1, "base out of range"));
     }
@@ -194,7 +201,11 @@ fn select<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return call.ret1(count - 1);
     }
     let index = call.check_int(0)?;
-    let first = if index < 0 { count.saturating_add(index) } else { index.min(count) };
+    let first = if index < 0 {
+        count.saturating_add(index)
+    } else {
+        index.min(count)
+    };
     if first < 1 {
         return Err(call.arg_error(0, "index out of range"));
     }
@@ -229,9 +240,15 @@ fn rawset<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 
 fn getmetatable<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let value = call.check_any(0)?;
-    let Some(metatable) = call.ctx.metatable(value) else { return call.ret1(Value::Nil) };
+    let Some(metatable) = call.ctx.metatable(value) else {
+        return call.ret1(Value::Nil);
+    };
     let shown = metatable.get_name(call.ctx, "__metatable");
-    if shown.is_nil() { call.ret1(metatable) } else { call.ret1(shown) }
+    if shown.is_nil() {
+        call.ret1(metatable)
+    } else {
+        call.ret1(shown)
+    }
 }
 
 fn setmetatable<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
@@ -286,10 +303,12 @@ fn ipairs_next<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.state = index;
     match call.ctx.index(call.get(0), Value::Int(index))? {
         Access::Value(value) => ipairs_found(call, value),
-        Access::Call { method, receiver } => call.call(method, &[receiver, Value::Int(index)], |call| {
-            let value = call.result(0);
-            ipairs_found(call, value)
-        }),
+        Access::Call { method, receiver } => {
+            call.call(method, &[receiver, Value::Int(index)], |call| {
+                let value = call.result(0);
+                ipairs_found(call, value)
+            })
+        }
     }
 }
 

@@ -18,7 +18,8 @@ use crate::proto::{Constant, LocVar, Proto, UpvalueDesc, VarKind};
 
 /// What a chunk begins with: mark, version of the language, sizes of an instruction, an integer and a float, and one of each
 /// to tell the byte order.
-const HEADER: &[u8] = b"\x1bLua\x54\0\x19\x93\r\n\x1a\n\x04\x08\x08\x78\x56\0\0\0\0\0\0\0\0\0\0\0\x28\x77\x40";
+const HEADER: &[u8] =
+    b"\x1bLua\x54\0\x19\x93\r\n\x1a\n\x04\x08\x08\x78\x56\0\0\0\0\0\0\0\0\0\0\0\x28\x77\x40";
 
 const HASH_BYTES: usize = 8;
 
@@ -44,7 +45,10 @@ pub(super) enum BadChunk {
 
 /// The chunk of a function. `strip`: without names and lines.
 pub(super) fn dump(proto: &Proto, strip: bool) -> Vec<u8> {
-    let mut writer = Writer { out: HEADER.to_vec(), strip };
+    let mut writer = Writer {
+        out: HEADER.to_vec(),
+        strip,
+    };
     // The size comes first, so that a chunk that was cut is told from one that was changed.
     writer.size(0);
     writer.function(proto);
@@ -61,7 +65,9 @@ pub(super) fn load(chunk: &[u8]) -> Result<Rc<Proto>, BadChunk> {
     if chunk[..common] != HEADER[..common] {
         return Err(BadChunk::Header);
     }
-    let mut reader = Reader { rest: chunk.get(HEADER.len()..).ok_or(BadChunk::Truncated)? };
+    let mut reader = Reader {
+        rest: chunk.get(HEADER.len()..).ok_or(BadChunk::Truncated)?,
+    };
     let size = reader.size()?;
     if chunk.len() < size {
         return Err(BadChunk::Truncated);
@@ -130,8 +136,11 @@ impl Writer {
         for inner in &proto.protos {
             self.function(inner);
         }
-        let (lines, variables): (&[u32], &[LocVar]) =
-            if self.strip { (&[], &[]) } else { (&proto.lines, &proto.loc_vars) };
+        let (lines, variables): (&[u32], &[LocVar]) = if self.strip {
+            (&[], &[])
+        } else {
+            (&proto.lines, &proto.loc_vars)
+        };
         self.size(lines.len());
         for &line in lines {
             self.size(line as usize);
@@ -173,7 +182,10 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn take(&mut self, size: usize) -> Result<&'a [u8], BadChunk> {
-        let (taken, rest) = self.rest.split_at_checked(size).ok_or(BadChunk::Truncated)?;
+        let (taken, rest) = self
+            .rest
+            .split_at_checked(size)
+            .ok_or(BadChunk::Truncated)?;
         self.rest = rest;
         Ok(taken)
     }
@@ -200,7 +212,10 @@ impl<'a> Reader<'a> {
     }
 
     /// A list, of which each item takes at least one byte.
-    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T, BadChunk>) -> Result<Vec<T>, BadChunk> {
+    fn list<T>(
+        &mut self,
+        mut item: impl FnMut(&mut Self) -> Result<T, BadChunk>,
+    ) -> Result<Vec<T>, BadChunk> {
         let count = self.size()?;
         let mut items = Vec::with_capacity(count.min(self.rest.len()));
         for _ in 0..count {
@@ -216,13 +231,18 @@ impl<'a> Reader<'a> {
         let source = self.text()?;
         let (line_defined, last_line_defined) = (self.number()?, self.number()?);
         let [num_params, is_vararg, max_stack] = self.array()?;
-        let code = self.list(|reader| Instruction::from_raw(reader.number()?).ok_or(BadChunk::Hash))?;
+        let code =
+            self.list(|reader| Instruction::from_raw(reader.number()?).ok_or(BadChunk::Hash))?;
         let constants = self.list(Self::constant)?;
         let upvalues = self.list(Self::upvalue)?;
         let protos = self.list(|reader| reader.function(depth + 1).map(Rc::new))?;
         let lines = self.list(Self::number)?;
         let loc_vars = self.list(|reader| {
-            Ok(LocVar { name: reader.text()?, start_pc: reader.number()?, end_pc: reader.number()? })
+            Ok(LocVar {
+                name: reader.text()?,
+                start_pc: reader.number()?,
+                end_pc: reader.number()?,
+            })
         })?;
         Ok(Proto {
             code,
@@ -258,8 +278,17 @@ impl<'a> Reader<'a> {
             2 => VarKind::ToClose,
             _ => VarKind::CompileTime,
         };
-        let name = if self.byte()? == 1 { Some(self.text()?) } else { None };
-        Ok(UpvalueDesc { name, in_stack: in_stack != 0, index, kind })
+        let name = if self.byte()? == 1 {
+            Some(self.text()?)
+        } else {
+            None
+        };
+        Ok(UpvalueDesc {
+            name,
+            in_stack: in_stack != 0,
+            index,
+            kind,
+        })
     }
 }
 
@@ -288,7 +317,12 @@ mod tests {
     fn stripped_of_names() {
         let stripped = load(&dump(&compiled(), true)).unwrap();
         assert!(stripped.lines.is_empty() && stripped.loc_vars.is_empty());
-        assert!(stripped.upvalues.iter().all(|upvalue| upvalue.name.is_none()));
+        assert!(
+            stripped
+                .upvalues
+                .iter()
+                .all(|upvalue| upvalue.name.is_none())
+        );
         assert_eq!(&*stripped.source, b"=?");
     }
 
@@ -296,7 +330,11 @@ mod tests {
     fn what_was_cut_or_changed_is_refused() {
         let chunk = dump(&compiled(), false);
         for size in 0..chunk.len() {
-            assert_eq!(load(&chunk[..size]).unwrap_err(), BadChunk::Truncated, "{size}");
+            assert_eq!(
+                load(&chunk[..size]).unwrap_err(),
+                BadChunk::Truncated,
+                "{size}"
+            );
         }
         for at in 0..chunk.len() {
             let mut changed = chunk.clone();

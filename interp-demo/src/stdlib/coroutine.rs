@@ -58,7 +58,9 @@ fn wrap<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn resume_wrapped<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let Value::Thread(thread) = call.upvalue(0) else { return call.ret0() };
+    let Value::Thread(thread) = call.upvalue(0) else {
+        return call.ret0();
+    };
     let count = call.len();
     call.resume_top(thread, count, |call| {
         if call.outcome() == Outcome::Done {
@@ -66,13 +68,19 @@ fn resume_wrapped<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             return call.ret_top(count);
         }
         let error = call.result(0);
-        let Value::Thread(thread) = call.upvalue(0) else { return call.ret0() };
+        let Value::Thread(thread) = call.upvalue(0) else {
+            return call.ret0();
+        };
         call.truncate(0);
         call.push(error);
         // A coroutine that has failed is closed; one that could not be resumed is left as it is.
         if thread.failure().is_some() {
             return call.close_thread(thread, |call| {
-                let error = if call.outcome() == Outcome::Failed { call.result(0) } else { call.get(0) };
+                let error = if call.outcome() == Outcome::Failed {
+                    call.result(0)
+                } else {
+                    call.get(0)
+                };
                 Err(with_position(call, error))
             });
         }
@@ -82,7 +90,9 @@ fn resume_wrapped<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 
 /// An error message gets the position of whoever called the wrapped coroutine put before it.
 fn with_position<'gc>(call: &mut Call<'gc>, error: Value<'gc>) -> Error<'gc> {
-    let Value::Str(message) = error else { return Error::new(error) };
+    let Value::Str(message) = error else {
+        return Error::new(error);
+    };
     let mut text = call.position(1);
     text.extend_from_slice(message.as_bytes());
     Error::new(call.ctx.string(&text))

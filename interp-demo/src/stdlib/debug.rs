@@ -58,7 +58,9 @@ fn level_of<'gc>(call: &Call<'gc>, thread: Option<Thread<'gc>>, level: i64) -> O
 
 fn getinfo<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let (thread, first) = thread_argument(call);
-    let options = call.opt_str(first + 1)?.map_or(&b"flnSrtu"[..], |text| text.as_bytes());
+    let options = call
+        .opt_str(first + 1)?
+        .map_or(&b"flnSrtu"[..], |text| text.as_bytes());
     if options.first() == Some(&b'>') {
         return Err(call.arg_error(first + 1, "invalid option '>'"));
     }
@@ -70,7 +72,9 @@ fn getinfo<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         (subject, None)
     } else {
         let level = call.check_int(first)?;
-        let Some(level) = level_of(call, thread, level) else { return call.ret1(Value::Nil) };
+        let Some(level) = level_of(call, thread, level) else {
+            return call.ret1(Value::Nil);
+        };
         (level.function(), Some(level))
     };
     let info = Table::new(call.ctx);
@@ -104,7 +108,11 @@ fn write_info<'gc>(
                 _ => 0,
             };
             info.set_name(ctx, "nups", upvalues as i64);
-            info.set_name(ctx, "nparams", proto.map_or(0, |proto| i64::from(proto.num_params)));
+            info.set_name(
+                ctx,
+                "nparams",
+                proto.map_or(0, |proto| i64::from(proto.num_params)),
+            );
             info.set_name(ctx, "isvararg", proto.is_none_or(|proto| proto.is_vararg));
         }
         b'n' => match level.and_then(Level::name) {
@@ -132,8 +140,15 @@ fn write_info<'gc>(
 fn write_source<'gc>(ctx: Ctx<'gc>, info: Table<'gc>, proto: Option<&Proto>) {
     let (source, shown, what, lines) = match proto {
         Some(proto) => {
-            let what = if proto.line_defined == 0 { "main" } else { "Lua" };
-            let lines = (i64::from(proto.line_defined), i64::from(proto.last_line_defined));
+            let what = if proto.line_defined == 0 {
+                "main"
+            } else {
+                "Lua"
+            };
+            let lines = (
+                i64::from(proto.line_defined),
+                i64::from(proto.last_line_defined),
+            );
             (proto.source.to_vec(), chunk_id(&proto.source), what, lines)
         }
         None => (b"=[C]".to_vec(), b"[C]".to_vec(), "C", (-1, -1)),
@@ -161,16 +176,18 @@ fn getlocal<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let subject = call.get(first);
     if subject.is_function() {
         let name = match subject {
-            Value::Closure(closure) => {
-                usize::try_from(number).ok().and_then(|number| closure.proto().local_name(number, 0))
-            }
+            Value::Closure(closure) => usize::try_from(number)
+                .ok()
+                .and_then(|number| closure.proto().local_name(number, 0)),
             _ => None,
         };
         let name = name.map(|name| call.ctx.string(name));
         return call.ret1(name);
     }
     let level = call.check_int(first)?;
-    let Some(level) = level_of(call, thread, level) else { return Err(call.arg_error(first, "level out of range")) };
+    let Some(level) = level_of(call, thread, level) else {
+        return Err(call.arg_error(first, "level out of range"));
+    };
     match level.local(number) {
         Some((name, value)) => {
             let name = call.ctx.string(&name);
@@ -185,8 +202,12 @@ fn setlocal<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let level = call.check_int(first)?;
     let number = call.check_int(first + 1)?;
     let value = call.check_any(first + 2)?;
-    let Some(level) = level_of(call, thread, level) else { return Err(call.arg_error(first, "level out of range")) };
-    let name = level.set_local(call.ctx, number, value).map(|name| call.ctx.string(&name));
+    let Some(level) = level_of(call, thread, level) else {
+        return Err(call.arg_error(first, "level out of range"));
+    };
+    let name = level
+        .set_local(call.ctx, number, value)
+        .map(|name| call.ctx.string(&name));
     call.ret1(name)
 }
 
@@ -224,7 +245,9 @@ fn getuservalue<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn setuservalue<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let Value::UserData(data) = call.get(0) else { return Err(call.type_error(0, "userdata")) };
+    let Value::UserData(data) = call.get(0) else {
+        return Err(call.type_error(0, "userdata"));
+    };
     let value = call.check_any(1)?;
     if call.opt_int(2, 1)? != 1 {
         return call.ret1(Value::Nil);
@@ -246,42 +269,60 @@ fn upvalue_name<'gc>(function: Value<'gc>, index: usize) -> Option<&'gc [u8]> {
 }
 
 /// A function and the index (from 0) of an upvalue, both checked by type only.
-fn upvalue_arguments<'gc>(call: &mut Call<'gc>, slot: usize) -> Result<(Value<'gc>, Option<usize>), Error<'gc>> {
+fn upvalue_arguments<'gc>(
+    call: &mut Call<'gc>,
+    slot: usize,
+) -> Result<(Value<'gc>, Option<usize>), Error<'gc>> {
     let number = call.check_int(slot + 1)?;
     let function = call.check_function(slot)?;
-    let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-    Ok((function, index.filter(|&index| upvalue_name(function, index).is_some())))
+    let index = usize::try_from(number)
+        .ok()
+        .and_then(|number| number.checked_sub(1));
+    Ok((
+        function,
+        index.filter(|&index| upvalue_name(function, index).is_some()),
+    ))
 }
 
 fn getupvalue<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let (function, index) = upvalue_arguments(call, 0)?;
-    let Some(index) = index else { return call.ret0() };
+    let Some(index) = index else {
+        return call.ret0();
+    };
     let value = match function {
         Value::Closure(closure) => closure.upvalue(index).get(),
         Value::Native(native) => native.upvalue(index),
         _ => Value::Nil,
     };
-    let name = call.ctx.string(upvalue_name(function, index).unwrap_or_default());
+    let name = call
+        .ctx
+        .string(upvalue_name(function, index).unwrap_or_default());
     call.ret(&[name, value])
 }
 
 fn setupvalue<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let value = call.check_any(2)?;
     let (function, index) = upvalue_arguments(call, 0)?;
-    let Some(index) = index else { return call.ret0() };
+    let Some(index) = index else {
+        return call.ret0();
+    };
     match function {
         Value::Closure(closure) => closure.upvalue(index).set(call.ctx, value),
         Value::Native(native) => native.set_upvalue(call.ctx, index, value),
         _ => {}
     }
-    let name = call.ctx.string(upvalue_name(function, index).unwrap_or_default());
+    let name = call
+        .ctx
+        .string(upvalue_name(function, index).unwrap_or_default());
     call.ret1(name)
 }
 
 /// An integer that tells upvalues apart, since this interpreter has no light userdata.
 fn upvalueid<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let (function, index) = upvalue_arguments(call, 0)?;
-    let Some(index) = index else { return call.ret1(Value::Nil) };
+    let Some(index) = index else {
+        return call.ret1(Value::Nil);
+    };
     let address = match function {
         Value::Closure(closure) => closure.upvalue(index).address().addr(),
         Value::Native(native) => native.address().addr() + 1 + index,
@@ -290,9 +331,14 @@ fn upvalueid<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.ret1(address as i64)
 }
 
-fn lua_upvalue<'gc>(call: &mut Call<'gc>, slot: usize) -> Result<(Closure<'gc>, usize), Error<'gc>> {
+fn lua_upvalue<'gc>(
+    call: &mut Call<'gc>,
+    slot: usize,
+) -> Result<(Closure<'gc>, usize), Error<'gc>> {
     let (function, index) = upvalue_arguments(call, slot)?;
-    let Some(index) = index else { return Err(call.arg_error(slot + 1, "invalid upvalue index")) };
+    let Some(index) = index else {
+        return Err(call.arg_error(slot + 1, "invalid upvalue index"));
+    };
     match function {
         Value::Closure(closure) => Ok((closure, index)),
         _ => Err(call.arg_error(slot, "Lua function expected")),
@@ -341,7 +387,9 @@ fn debug<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.truncate(0);
     loop {
         io::complain(b"lua_debug> ");
-        let Some(line) = io::read_stdin_line() else { return call.ret0() };
+        let Some(line) = io::read_stdin_line() else {
+            return call.ret0();
+        };
         if line == b"cont" {
             return call.ret0();
         }

@@ -43,7 +43,9 @@ impl Default for Settings {
 }
 
 pub(super) fn collectgarbage<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let option = call.opt_str(0)?.map_or(&b"collect"[..], |text| text.as_bytes());
+    let option = call
+        .opt_str(0)?
+        .map_or(&b"collect"[..], |text| text.as_bytes());
     let settings = call.ctx.state.host::<Settings>();
     match option {
         b"collect" => request(call, GcRequest::Full, done),
@@ -63,7 +65,10 @@ pub(super) fn collectgarbage<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             request(call, GcRequest::Restart, done)
         }
         b"count" => {
-            #[expect(clippy::cast_precision_loss, reason = "the result is a float by definition")]
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "the result is a float by definition"
+            )]
             let kib = call.ctx.heap_bytes() as f64 / 1024.0;
             call.ret1(kib)
         }
@@ -106,7 +111,11 @@ fn set_first<'gc>(call: &mut Call<'gc>, setting: &Cell<i64>) -> NativeResult<'gc
     call.ret1(old)
 }
 
-fn set_nonzero<'gc>(call: &mut Call<'gc>, slot: usize, setting: &Cell<i64>) -> Result<(), Error<'gc>> {
+fn set_nonzero<'gc>(
+    call: &mut Call<'gc>,
+    slot: usize,
+    setting: &Cell<i64>,
+) -> Result<(), Error<'gc>> {
     let value = call.opt_int(slot, 0)?;
     if value != 0 {
         setting.set(value);
@@ -114,7 +123,11 @@ fn set_nonzero<'gc>(call: &mut Call<'gc>, slot: usize, setting: &Cell<i64>) -> R
     Ok(())
 }
 
-fn change_mode<'gc>(call: &mut Call<'gc>, settings: &Settings, generational: bool) -> NativeResult<'gc> {
+fn change_mode<'gc>(
+    call: &mut Call<'gc>,
+    settings: &Settings,
+    generational: bool,
+) -> NativeResult<'gc> {
     let was = settings.is_generational.replace(generational);
     let name: &[u8] = if was { b"generational" } else { b"incremental" };
     let name = call.ctx.string(name);
@@ -130,8 +143,12 @@ fn scavenge<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 
 fn stats<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     request(call, GcRequest::Stats, |call| {
-        let Answer::Custom(answer) = call.answer() else { return call.ret1(Value::Nil) };
-        let Ok(stats) = answer.downcast::<Stats>() else { return call.ret1(Value::Nil) };
+        let Answer::Custom(answer) = call.answer() else {
+            return call.ret1(Value::Nil);
+        };
+        let Ok(stats) = answer.downcast::<Stats>() else {
+            return call.ret1(Value::Nil);
+        };
         let value = table_of(call.ctx, &stats.to_value())?;
         call.ret1(value)
     })

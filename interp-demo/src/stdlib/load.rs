@@ -1,8 +1,10 @@
 //! `load`, `loadfile` and `dofile`.
 
-use super::io;
+use super::{binary, io};
+use crate::vm::closure::{Closure, Function};
 use crate::vm::error::os_message;
 use crate::vm::native::{Call, NativeResult, Outcome};
+use crate::vm::state::Ctx;
 use crate::vm::string::LuaStr;
 use crate::vm::userdata::UserData;
 use crate::vm::value::Value;
@@ -37,7 +39,11 @@ pub(super) fn load<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn environment<'gc>(call: &Call<'gc>, slot: usize) -> Value<'gc> {
-    if call.len() > slot { call.get(slot) } else { call.ctx.state.globals().into() }
+    if call.len() > slot {
+        call.get(slot)
+    } else {
+        call.ctx.state.globals().into()
+    }
 }
 
 fn read_piece<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
@@ -49,7 +55,9 @@ fn read_piece<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         if call.outcome() == Outcome::Failed {
             return call.ret(&[Value::Nil, piece]);
         }
-        let Value::UserData(pieces) = call.get(PIECES) else { return call.ret0() };
+        let Value::UserData(pieces) = call.get(PIECES) else {
+            return call.ret0();
+        };
         match piece {
             Value::Str(text) if !text.is_empty() => {
                 if let Some(mut pieces) = pieces.borrow::<Vec<u8>>() {
@@ -58,8 +66,13 @@ fn read_piece<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
                 read_piece(call)
             }
             Value::Nil | Value::Str(_) => {
-                let source = pieces.borrow::<Vec<u8>>().map(|mut pieces| std::mem::take(&mut *pieces)).unwrap_or_default();
-                let Value::Str(name) = call.get(CHUNK_NAME) else { return call.ret0() };
+                let source = pieces
+                    .borrow::<Vec<u8>>()
+                    .map(|mut pieces| std::mem::take(&mut *pieces))
+                    .unwrap_or_default();
+                let Value::Str(name) = call.get(CHUNK_NAME) else {
+                    return call.ret0();
+                };
                 let environment = call.get(ENVIRONMENT);
                 finish(call, &source, name.as_bytes(), MODE, environment)
             }
@@ -72,19 +85,55 @@ fn read_piece<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 /// Returns the compiled chunk, or nil and a message.
-fn finish<'gc>(call: &mut Call<'gc>, source: &[u8], name: &[u8], mode: usize, environment: Value<'gc>) -> NativeResult<'gc> {
+fn finish<'gc>(
+    call: &mut Call<'gc>,
+    source: &[u8],
+    name: &[u8],
+    mode: usize,
+    environment: Value<'gc>,
+) -> NativeResult<'gc> {
     let is_binary = source.first() == Some(&BINARY_MARK);
     let kind = if is_binary { "binary" } else { "text" };
     if let Some(allowed) = call.opt_str(mode)?
         && !allowed.as_bytes().contains(&kind.as_bytes()[0])
     {
-        let message = format!("attempt to load a {kind} chunk (mode is '{}')", allowed.to_text());
+        let message = format!(
+            "attempt to load a {kind} chunk (mode is '{}')",
+            allowed.to_text()
+        );
         let message = call.ctx.string(message.as_bytes());
         return call.ret(&[Value::Nil, message]);
     }
-    match call.ctx.load(source, name, environment) {
+    match compile(call.ctx, source, name, environment) {
         Ok(function) => call.ret1(function),
         Err(message) => call.ret(&[Value::Nil, message]),
+    }
+}
+
+/// A function of source text or of a compiled chunk; else the message of the error.
+pub(super) fn compile<'gc>(
+    ctx: Ctx<'gc>,
+    source: &[u8],
+    name: &[u8],
+    environment: Value<'gc>,
+) -> Result<Closure<'gc>, Value<'gc>> {
+    if source.first() != Some(&BINARY_MARK) {
+        return ctx.load(source, name, environment);
+    }
+    match binary::load(source) {
+        Ok(proto) => Ok(Closure::main(ctx, Function::new(ctx, &proto), environment)),
+        Err(error) => {
+            let shown = match name {
+                [b'@' | b'=', name @ ..] => name,
+                [BINARY_MARK, ..] => b"binary string",
+                name => name,
+            };
+            let message = format!(
+                "{}: bad binary format ({error})",
+                String::from_utf8_lossy(shown)
+            );
+            Err(ctx.string(message.as_bytes()))
+        }
     }
 }
 
@@ -105,7 +154,11 @@ pub(super) fn read_source(path: Option<&[u8]>) -> Result<(Vec<u8>, Vec<u8>), Vec
         }
         Err(error) => {
             let shown = String::from_utf8_lossy(&name[1..]).into_owned();
-            let action = if error.kind() == std::io::ErrorKind::IsADirectory { "read" } else { "open" };
+            let action = if error.kind() == std::io::ErrorKind::IsADirectory {
+                "read"
+            } else {
+                "open"
+            };
             Err(format!("cannot {action} {shown}: {}", os_message(&error)).into_bytes())
         }
     }
@@ -143,7 +196,7 @@ pub(super) fn dofile<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let path = call.opt_str(0)?;
     let environment = call.ctx.state.globals().into();
     let loaded = match read_source(path.map(LuaStr::as_bytes)) {
-        Ok((source, name)) => call.ctx.load(&source, &name, environment),
+        Ok((source, name)) => compile(call.ctx, &source, &name, environment),
         Err(message) => Err(call.ctx.string(&message)),
     };
     match loaded {

@@ -18,7 +18,9 @@ const FUNCTIONS: Functions = &[
     ("atan", atan),
     ("ceil", |call| round(call, f64::ceil)),
     ("cos", |call| unary(call, f64::cos)),
-    ("deg", |call| unary(call, |x| x * (180.0 / std::f64::consts::PI))),
+    ("deg", |call| {
+        unary(call, |x| x * (180.0 / std::f64::consts::PI))
+    }),
     ("exp", |call| unary(call, f64::exp)),
     ("floor", |call| round(call, f64::floor)),
     ("fmod", fmod),
@@ -26,7 +28,9 @@ const FUNCTIONS: Functions = &[
     ("max", max),
     ("min", min),
     ("modf", modf),
-    ("rad", |call| unary(call, |x| x * (std::f64::consts::PI / 180.0))),
+    ("rad", |call| {
+        unary(call, |x| x * (std::f64::consts::PI / 180.0))
+    }),
     ("random", random),
     ("randomseed", randomseed),
     ("sin", |call| unary(call, f64::sin)),
@@ -58,7 +62,10 @@ impl Default for Generator {
 /// Two words that differ from run to run.
 fn fresh_seed() -> (u64, u64) {
     use std::hash::{BuildHasher as _, RandomState};
-    (RandomState::new().hash_one(0), RandomState::new().hash_one(1))
+    (
+        RandomState::new().hash_one(0),
+        RandomState::new().hash_one(1),
+    )
 }
 
 fn unary<'gc>(call: &mut Call<'gc>, function: fn(f64) -> f64) -> NativeResult<'gc> {
@@ -96,7 +103,11 @@ fn round<'gc>(call: &mut Call<'gc>, function: fn(f64) -> f64) -> NativeResult<'g
 
 fn atan<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let y = call.check_float(0)?;
-    let x = if call.is_none_or_nil(1) { 1.0 } else { call.check_float(1)? };
+    let x = if call.is_none_or_nil(1) {
+        1.0
+    } else {
+        call.check_float(1)?
+    };
     call.ret1(y.atan2(x))
 }
 
@@ -128,7 +139,10 @@ fn log<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return call.ret1(x.ln());
     }
     let base = call.check_float(1)?;
-    #[expect(clippy::float_cmp, reason = "exactly these bases have functions of their own")]
+    #[expect(
+        clippy::float_cmp,
+        reason = "exactly these bases have functions of their own"
+    )]
     let result = if base == 2.0 {
         x.log2()
     } else if base == 10.0 {

@@ -39,14 +39,20 @@ fn now() -> i64 {
 
 fn clock<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    #[expect(clippy::cast_precision_loss, reason = "seconds of a process are far below 2^53")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "seconds of a process are far below 2^53"
+    )]
     let seconds = used.tv_sec as f64 + used.tv_nsec as f64 * 1e-9;
     call.ret1(seconds)
 }
 
 fn difftime<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let (to, from) = (call.check_int(0)?, call.check_int(1)?);
-    #[expect(clippy::cast_precision_loss, reason = "the result is a float by definition")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "the result is a float by definition"
+    )]
     let seconds = to as f64 - from as f64;
     call.ret1(seconds)
 }
@@ -58,7 +64,11 @@ fn date<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         Some(rest) => (true, rest),
         None => (false, format),
     };
-    let date = if in_utc { Date::utc(timestamp) } else { Date::local(timestamp) };
+    let date = if in_utc {
+        Date::utc(timestamp)
+    } else {
+        Date::local(timestamp)
+    };
     let Some(date) = date else {
         return Err(call.error("date result cannot be represented in this installation"));
     };
@@ -68,7 +78,8 @@ fn date<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return call.ret1(table);
     }
     let mut text = Vec::new();
-    date.format(&mut text, format).map_err(|error| call.arg_error(0, error.to_string()))?;
+    date.format(&mut text, format)
+        .map_err(|error| call.arg_error(0, error.to_string()))?;
     let text = call.ctx.string(&text);
     call.ret1(text)
 }
@@ -144,7 +155,10 @@ fn field<'gc>(
         _ => None,
     };
     let problem = match (int, default) {
-        (Some(int), _) => match int.checked_sub(offset).and_then(|int| i32::try_from(int).ok()) {
+        (Some(int), _) => match int
+            .checked_sub(offset)
+            .and_then(|int| i32::try_from(int).ok())
+        {
             Some(int) => return Ok(int),
             None => format!("field '{name}' is out-of-bound"),
         },
@@ -159,7 +173,11 @@ fn getenv<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let name = call.check_str(0)?.as_bytes();
     // The system would not find names with these characters, and the library does not take them.
     let is_name = !name.is_empty() && !name.contains(&0) && !name.contains(&b'=');
-    let value = if is_name { std::env::var_os(OsStr::from_bytes(name)) } else { None };
+    let value = if is_name {
+        std::env::var_os(OsStr::from_bytes(name))
+    } else {
+        None
+    };
     let value = value.map(|value| call.ctx.string(value.as_bytes()));
     call.ret1(value)
 }
@@ -168,9 +186,15 @@ fn remove<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let name = call.check_str(0)?.as_bytes();
     let path = io::path(name);
     let outcome = match std::fs::remove_file(path) {
-        Err(error) if path.is_dir() && !path.is_symlink() => std::fs::remove_dir(path).map_err(|other| {
-            if other.kind() == std::io::ErrorKind::NotADirectory { error } else { other }
-        }),
+        Err(error) if path.is_dir() && !path.is_symlink() => {
+            std::fs::remove_dir(path).map_err(|other| {
+                if other.kind() == std::io::ErrorKind::NotADirectory {
+                    error
+                } else {
+                    other
+                }
+            })
+        }
         outcome => outcome,
     };
     match outcome {
@@ -206,7 +230,10 @@ fn temporary_file() -> std::io::Result<PathBuf> {
 fn setlocale<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let locale = call.opt_str(0)?.map(|text| text.as_bytes());
     let category = call.opt_str(1)?.map_or(&b"all"[..], |text| text.as_bytes());
-    if !matches!(category, b"all" | b"collate" | b"ctype" | b"monetary" | b"numeric" | b"time") {
+    if !matches!(
+        category,
+        b"all" | b"collate" | b"ctype" | b"monetary" | b"numeric" | b"time"
+    ) {
         let shown = String::from_utf8_lossy(category);
         return Err(call.arg_error(1, format!("invalid option '{shown}'")));
     }

@@ -1,6 +1,6 @@
 //! `require` and `package`, for modules written in Lua.
 
-use super::load::read_source;
+use super::load::{compile, read_source};
 use super::{Functions, fill, io};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, Native, NativeFn, NativeResult};
@@ -44,7 +44,11 @@ pub(super) fn open(ctx: Ctx<'_>) {
     loaded.set_name(ctx, "package", package);
     let globals = ctx.state.globals();
     globals.set_name(ctx, "package", package);
-    globals.set_name(ctx, "require", Native::with_upvalues(ctx, "require", require, &upvalues));
+    globals.set_name(
+        ctx,
+        "require",
+        Native::with_upvalues(ctx, "require", require, &upvalues),
+    );
     ctx.state.registry().set_name(ctx, "_PRELOAD", preload);
 }
 
@@ -57,35 +61,69 @@ pub(super) fn preload<'gc>(ctx: Ctx<'gc>, name: &'static str, loader: NativeFn) 
 
 /// `LUA_PATH_5_4` or `LUA_PATH`, in which `;;` stands for the default path.
 fn initial_path(ctx: Ctx<'_>) -> String {
-    let ignored = ctx.state.registry().get_name(ctx, NO_ENVIRONMENT).is_truthy();
-    let variable = |name: &str| if ignored { None } else { std::env::var_os(name) };
+    let ignored = ctx
+        .state
+        .registry()
+        .get_name(ctx, NO_ENVIRONMENT)
+        .is_truthy();
+    let variable = |name: &str| {
+        if ignored {
+            None
+        } else {
+            std::env::var_os(name)
+        }
+    };
     let Some(path) = variable("LUA_PATH_5_4").or_else(|| variable("LUA_PATH")) else {
         return DEFAULT_PATH.to_owned();
     };
     let path = path.to_string_lossy().into_owned();
-    let Some((before, after)) = path.split_once(";;") else { return path };
+    let Some((before, after)) = path.split_once(";;") else {
+        return path;
+    };
     let parts = [before, DEFAULT_PATH, after];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(";")
+    parts
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(";")
 }
 
 fn loadlib<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.check_str(0)?;
     call.check_str(1)?;
-    let message = call.ctx.string(b"dynamic libraries not enabled; check your Lua installation");
+    let message = call
+        .ctx
+        .string(b"dynamic libraries not enabled; check your Lua installation");
     let kind = call.ctx.string(b"absent");
     call.ret(&[Value::Nil, message, kind])
 }
 
 /// The first readable file that a path has for a name; else what to say about it.
-fn search(name: &[u8], path: &[u8], separator: &[u8], replacement: &[u8]) -> Result<Vec<u8>, Vec<u8>> {
-    let name = if separator.is_empty() { name.to_vec() } else { replace(name, separator, replacement) };
+fn search(
+    name: &[u8],
+    path: &[u8],
+    separator: &[u8],
+    replacement: &[u8],
+) -> Result<Vec<u8>, Vec<u8>> {
+    let name = if separator.is_empty() {
+        name.to_vec()
+    } else {
+        replace(name, separator, replacement)
+    };
     let mut tried = Vec::new();
-    for template in path.split(|&byte| byte == b';').filter(|template| !template.is_empty()) {
+    for template in path
+        .split(|&byte| byte == b';')
+        .filter(|template| !template.is_empty())
+    {
         let candidate = replace(template, b"?", &name);
         if std::fs::File::open(io::path(&candidate)).is_ok() {
             return Ok(candidate);
         }
-        tried.extend_from_slice(if tried.is_empty() { b"no file '" } else { b"\n\tno file '" });
+        tried.extend_from_slice(if tried.is_empty() {
+            b"no file '"
+        } else {
+            b"\n\tno file '"
+        });
         tried.extend_from_slice(&candidate);
         tried.push(b'\'');
     }
@@ -125,7 +163,10 @@ fn searchpath<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 const PACKAGE: usize = 0;
 const PRELOAD: usize = 1;
 
-const SEARCHERS: Functions = &[("searcher_preload", searcher_preload), ("searcher_Lua", searcher_lua)];
+const SEARCHERS: Functions = &[
+    ("searcher_preload", searcher_preload),
+    ("searcher_Lua", searcher_lua),
+];
 
 fn searcher_preload<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let name = call.check_str(0)?;
@@ -148,7 +189,9 @@ fn searcher_lua<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         Value::Table(package) => package.get_name(call.ctx, "path"),
         _ => Value::Nil,
     };
-    let Value::Str(path) = path else { return Err(call.error("'package.path' must be a string")) };
+    let Value::Str(path) = path else {
+        return Err(call.error("'package.path' must be a string"));
+    };
     let file = match search(name.as_bytes(), path.as_bytes(), b".", b"/") {
         Ok(file) => file,
         Err(tried) => {
@@ -158,7 +201,7 @@ fn searcher_lua<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     };
     let globals = call.ctx.state.globals().into();
     let loaded = match read_source(Some(&file)) {
-        Ok((source, chunk_name)) => call.ctx.load(&source, &chunk_name, globals),
+        Ok((source, chunk_name)) => compile(call.ctx, &source, &chunk_name, globals),
         Err(message) => Err(call.ctx.string(&message)),
     };
     match loaded {
@@ -216,7 +259,8 @@ fn with_tried<'gc, R>(call: &Call<'gc>, change: impl FnOnce(&mut Vec<u8>) -> R) 
 
 fn next_searcher<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.state += 1;
-    let (Value::Table(searchers), Value::Str(name)) = (call.get(SEARCHERS_TABLE), call.get(NAME)) else {
+    let (Value::Table(searchers), Value::Str(name)) = (call.get(SEARCHERS_TABLE), call.get(NAME))
+    else {
         return call.ret0();
     };
     let searcher = searchers.get_int(call.state);
@@ -247,7 +291,11 @@ fn not_found<'gc>(call: &mut Call<'gc>, name: LuaStr<'gc>) -> Error<'gc> {
     call.error(message)
 }
 
-fn run_loader<'gc>(call: &mut Call<'gc>, loader: Value<'gc>, extra: Value<'gc>) -> NativeResult<'gc> {
+fn run_loader<'gc>(
+    call: &mut Call<'gc>,
+    loader: Value<'gc>,
+    extra: Value<'gc>,
+) -> NativeResult<'gc> {
     let name = call.get(NAME);
     call.truncate(1);
     call.push(extra);

@@ -69,7 +69,14 @@ mod tests {
         // By lua5.4: math.randomseed(1007); string.format("%x", math.random(0)) …
         let mut random = Random::new(1007, 0);
         let first: Vec<u64> = (0..3).map(|_| random.next_bits()).collect();
-        assert_eq!(first, [0x7a70_40a5_a323_c9d6, 0xbc8d_7274_c5b8_635f, 0x0c3e_4528_e958_4f32]);
+        assert_eq!(
+            first,
+            [
+                0x7a70_40a5_a323_c9d6,
+                0xbc8d_7274_c5b8_635f,
+                0x0c3e_4528_e958_4f32
+            ]
+        );
     }
 
     #[test]

@@ -7,7 +7,11 @@ use crate::vm::state::Ctx;
 use crate::vm::value::Value;
 
 /// Appends what `tostring` gives, unless the value has a `__tostring` metamethod: that is returned, to be called.
-pub(super) fn write_text<'gc>(ctx: Ctx<'gc>, value: Value<'gc>, out: &mut Vec<u8>) -> Option<Value<'gc>> {
+pub(super) fn write_text<'gc>(
+    ctx: Ctx<'gc>,
+    value: Value<'gc>,
+    out: &mut Vec<u8>,
+) -> Option<Value<'gc>> {
     match value {
         Value::Str(text) => out.extend_from_slice(text.as_bytes()),
         Value::Int(int) => number::write_int(out, int),

@@ -7,8 +7,13 @@ use crate::vm::native::{Call, Native, NativeResult};
 use crate::vm::state::Ctx;
 use crate::vm::value::Value;
 
-const FUNCTIONS: Functions =
-    &[("char", char), ("codepoint", codepoint), ("codes", codes), ("len", len), ("offset", offset)];
+const FUNCTIONS: Functions = &[
+    ("char", char),
+    ("codepoint", codepoint),
+    ("codes", codes),
+    ("len", len),
+    ("offset", offset),
+];
 
 /// Matches exactly one sequence in a valid subject.
 const CHAR_PATTERN: &[u8] = b"[\0-\x7F\xC2-\xFD][\x80-\xBF]*";
@@ -62,7 +67,9 @@ fn codepoint<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return Err(call.error("string slice too long"));
     }
     while at < last as usize {
-        let Some((code, size)) = utf8::decode(&text[at..], !lax) else { return Err(call.error("invalid UTF-8 code")) };
+        let Some((code, size)) = utf8::decode(&text[at..], !lax) else {
+            return Err(call.error("invalid UTF-8 code"));
+        };
         call.push(Value::Int(i64::from(code)));
         count += 1;
         at += size;
@@ -97,12 +104,18 @@ fn offset<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let text = call.check_str(0)?.as_bytes();
     let size = text.len() as i64;
     let mut count = call.check_int(1)?;
-    let start = position(call.opt_int(2, if count > 0 { 1 } else { size + 1 })?, text.len());
+    let start = position(
+        call.opt_int(2, if count > 0 { 1 } else { size + 1 })?,
+        text.len(),
+    );
     if start < 1 || start - 1 > size {
         return Err(call.arg_error(2, "position out of bounds"));
     }
     let mut at = start - 1;
-    let continues = |at: i64| text.get(at as usize).is_some_and(|&byte| utf8::is_continuation(byte));
+    let continues = |at: i64| {
+        text.get(at as usize)
+            .is_some_and(|&byte| utf8::is_continuation(byte))
+    };
     if count == 0 {
         while at > 0 && continues(at) {
             at -= 1;
@@ -130,22 +143,41 @@ fn offset<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             count -= 1;
         }
     }
-    if count == 0 { call.ret1(at + 1) } else { call.ret1(Value::Nil) }
+    if count == 0 {
+        call.ret1(at + 1)
+    } else {
+        call.ret1(Value::Nil)
+    }
 }
 
 fn codes<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let lax = call.get(1).is_truthy();
     let text = call.check_str(0)?;
-    if text.as_bytes().first().is_some_and(|&byte| utf8::is_continuation(byte)) {
+    if text
+        .as_bytes()
+        .first()
+        .is_some_and(|&byte| utf8::is_continuation(byte))
+    {
         return Err(call.arg_error(0, "invalid UTF-8 code"));
     }
-    let iterator = Native::new(call.ctx, "codes", if lax { |call| next_code(call, false) } else { |call| next_code(call, true) });
+    let iterator = Native::new(
+        call.ctx,
+        "codes",
+        if lax {
+            |call| next_code(call, false)
+        } else {
+            |call| next_code(call, true)
+        },
+    );
     call.ret(&[iterator.into(), text.into(), Value::Int(0)])
 }
 
 fn next_code<'gc>(call: &mut Call<'gc>, strict: bool) -> NativeResult<'gc> {
     let text = call.check_str(0)?.as_bytes();
-    let continues = |at: usize| text.get(at).is_some_and(|&byte| utf8::is_continuation(byte));
+    let continues = |at: usize| {
+        text.get(at)
+            .is_some_and(|&byte| utf8::is_continuation(byte))
+    };
     let mut at = call.check_int(1)?.cast_unsigned() as usize;
     // From the current code (position `at`, counted from 1) to the next one.
     while continues(at) {
@@ -155,7 +187,9 @@ fn next_code<'gc>(call: &mut Call<'gc>, strict: bool) -> NativeResult<'gc> {
         return call.ret0();
     }
     match utf8::decode(&text[at..], strict) {
-        Some((code, size)) if !continues(at + size) => call.ret(&[Value::Int(at as i64 + 1), Value::Int(i64::from(code))]),
+        Some((code, size)) if !continues(at + size) => {
+            call.ret(&[Value::Int(at as i64 + 1), Value::Int(i64::from(code))])
+        }
         _ => Err(invalid(call)),
     }
 }

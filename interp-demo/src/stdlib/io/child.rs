@@ -25,25 +25,36 @@ impl CustomWait for WaitForEnd {
 
 /// Waits for the end of a process and returns how it ended.
 pub(in crate::stdlib) fn wait_for<'gc>(call: &mut Call<'gc>, child: Child) -> NativeResult<'gc> {
-    call.suspend(Suspend::Custom(Box::new(WaitForEnd(child))), |call| match call.answer() {
-        Answer::Failed(error) => call.ret_io_error(&error, None),
-        Answer::Custom(status) => match status.downcast::<ExitStatus>() {
-            Ok(status) => {
-                let results = exit_results(call.ctx, *status);
-                call.ret(&results)
-            }
-            Err(_) => call.ret0(),
+    call.suspend(
+        Suspend::Custom(Box::new(WaitForEnd(child))),
+        |call| match call.answer() {
+            Answer::Failed(error) => call.ret_io_error(&error, None),
+            Answer::Custom(status) => match status.downcast::<ExitStatus>() {
+                Ok(status) => {
+                    let results = exit_results(call.ctx, *status);
+                    call.ret(&results)
+                }
+                Err(_) => call.ret0(),
+            },
+            _ => call.ret0(),
         },
-        _ => call.ret0(),
-    })
+    )
 }
 
 /// How a process ended, as `os.execute` tells it: true or nil, "exit" or "signal", and a number.
-pub(in crate::stdlib) fn exit_results<'gc>(ctx: Ctx<'gc>, status: ExitStatus) -> [Value<'gc>; 3] {
-    let done = if status.success() { Value::Bool(true) } else { Value::Nil };
+fn exit_results<'gc>(ctx: Ctx<'gc>, status: ExitStatus) -> [Value<'gc>; 3] {
+    let done = if status.success() {
+        Value::Bool(true)
+    } else {
+        Value::Nil
+    };
     let (kind, code) = match (status.code(), status.signal()) {
         (Some(code), _) => ("exit", code),
         (None, signal) => ("signal", signal.unwrap_or(0)),
     };
-    [done, ctx.string(kind.as_bytes()), Value::Int(i64::from(code))]
+    [
+        done,
+        ctx.string(kind.as_bytes()),
+        Value::Int(i64::from(code)),
+    ]
 }

@@ -25,7 +25,11 @@ const METHODS: Functions = &[
     ("write", write::write),
 ];
 
-const METAMETHODS: Functions = &[("__close", finalize), ("__gc", finalize), ("__tostring", tostring)];
+const METAMETHODS: Functions = &[
+    ("__close", finalize),
+    ("__gc", finalize),
+    ("__tostring", tostring),
+];
 
 /// What the userdata holds.
 struct Handle(Shared);
@@ -56,7 +60,9 @@ pub(super) fn shared_handle<'gc>(ctx: Ctx<'gc>, stream: Shared) -> Value<'gc> {
 /// The stream of a handle; `None` for other values.
 pub(super) fn stream_of(value: Value<'_>) -> Option<Shared> {
     match value {
-        Value::UserData(data) => data.borrow::<Handle>().map(|handle| Shared::clone(&handle.0)),
+        Value::UserData(data) => data
+            .borrow::<Handle>()
+            .map(|handle| Shared::clone(&handle.0)),
         _ => None,
     }
 }
@@ -75,7 +81,10 @@ pub(super) fn check<'gc>(call: &mut Call<'gc>, slot: usize) -> Result<Shared, Er
 }
 
 /// A default file, which must be open.
-pub(super) fn default<'gc>(call: &mut Call<'gc>, key: &str) -> Result<(Value<'gc>, Shared), Error<'gc>> {
+pub(super) fn default<'gc>(
+    call: &mut Call<'gc>,
+    key: &str,
+) -> Result<(Value<'gc>, Shared), Error<'gc>> {
     let value = call.ctx.state.registry().get_name(call.ctx, key);
     match stream_of(value) {
         Some(stream) if !stream.lock().is_closed() => Ok((value, stream)),
@@ -88,8 +97,14 @@ pub(super) fn default<'gc>(call: &mut Call<'gc>, key: &str) -> Result<(Value<'gc
 
 pub(super) fn type_of<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let value = call.check_any(0)?;
-    let Some(stream) = stream_of(value) else { return call.ret1(Value::Nil) };
-    let name: &[u8] = if stream.lock().is_closed() { b"closed file" } else { b"file" };
+    let Some(stream) = stream_of(value) else {
+        return call.ret1(Value::Nil);
+    };
+    let name: &[u8] = if stream.lock().is_closed() {
+        b"closed file"
+    } else {
+        b"file"
+    };
     let name = call.ctx.string(name);
     call.ret1(name)
 }
@@ -173,7 +188,11 @@ fn seek<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 fn setvbuf<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let stream = check(call, 0)?;
     let mode = call.check_str(1)?.as_bytes();
-    let bytes = if call.is_none_or_nil(2) { None } else { usize::try_from(call.check_int(2)?).ok() };
+    let bytes = if call.is_none_or_nil(2) {
+        None
+    } else {
+        usize::try_from(call.check_int(2)?).ok()
+    };
     let buffering = match mode {
         b"no" => Buffering::No,
         b"line" => Buffering::Line,

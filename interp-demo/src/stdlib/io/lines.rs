@@ -34,7 +34,11 @@ pub(super) fn lines_of_path<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.ret(&[iterator, Value::Nil, Value::Nil, file])
 }
 
-fn iterator<'gc>(call: &mut Call<'gc>, file: Value<'gc>, closes: bool) -> Result<Value<'gc>, Error<'gc>> {
+fn iterator<'gc>(
+    call: &mut Call<'gc>,
+    file: Value<'gc>,
+    closes: bool,
+) -> Result<Value<'gc>, Error<'gc>> {
     let formats = call.len().saturating_sub(1);
     if formats > MAX_FORMATS {
         return Err(call.arg_error(MAX_FORMATS + 1, "too many arguments"));
@@ -45,9 +49,13 @@ fn iterator<'gc>(call: &mut Call<'gc>, file: Value<'gc>, closes: bool) -> Result
 }
 
 fn next_line<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let Value::Native(iterator) = call.function() else { return call.ret0() };
+    let Value::Native(iterator) = call.function() else {
+        return call.ret0();
+    };
     let file = call.upvalue(FILE);
-    let Some(stream) = handle::stream_of(file) else { return call.ret0() };
+    let Some(stream) = handle::stream_of(file) else {
+        return call.ret0();
+    };
     if stream.lock().is_closed() {
         return Err(call.error("file is already closed"));
     }
@@ -65,7 +73,11 @@ pub(super) fn is_iterator(call: &Call<'_>) -> bool {
 }
 
 /// Returns what was read, `count` values; at the end of the file, closes it if it is the iterator's own.
-pub(super) fn finish<'gc>(call: &mut Call<'gc>, stream: &Shared, count: usize) -> NativeResult<'gc> {
+pub(super) fn finish<'gc>(
+    call: &mut Call<'gc>,
+    stream: &Shared,
+    count: usize,
+) -> NativeResult<'gc> {
     let first = call.get(call.len() - count);
     if first.is_nil() && call.upvalue(CLOSES).is_truthy() {
         let (outcome, _) = stream.lock().close();

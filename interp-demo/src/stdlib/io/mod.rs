@@ -12,8 +12,9 @@ mod read;
 pub mod stream;
 mod write;
 
-pub(super) use child::{exit_results, wait_for};
+pub(super) use child::wait_for;
 pub(super) use handle::handle;
+pub(super) use open::shell;
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -60,15 +61,42 @@ pub(super) fn open(ctx: Ctx<'_>) {
     registry.set_name(ctx, DEFAULT_OUTPUT, stdout);
 }
 
-static STDIN: LazyLock<Shared> =
-    LazyLock::new(|| standard(&io::stdin(), Access { read: true, write: false }, Buffering::Full));
+static STDIN: LazyLock<Shared> = LazyLock::new(|| {
+    standard(
+        &io::stdin(),
+        Access {
+            read: true,
+            write: false,
+        },
+        Buffering::Full,
+    )
+});
 static STDOUT: LazyLock<Shared> = LazyLock::new(|| {
     let stdout = io::stdout();
-    let buffering = if stdout.is_terminal() { Buffering::Line } else { Buffering::Full };
-    standard(&stdout, Access { read: false, write: true }, buffering)
+    let buffering = if stdout.is_terminal() {
+        Buffering::Line
+    } else {
+        Buffering::Full
+    };
+    standard(
+        &stdout,
+        Access {
+            read: false,
+            write: true,
+        },
+        buffering,
+    )
 });
-static STDERR: LazyLock<Shared> =
-    LazyLock::new(|| standard(&io::stderr(), Access { read: false, write: true }, Buffering::No));
+static STDERR: LazyLock<Shared> = LazyLock::new(|| {
+    standard(
+        &io::stderr(),
+        Access {
+            read: false,
+            write: true,
+        },
+        Buffering::No,
+    )
+});
 
 /// A stream on a standard descriptor; one that leads nowhere if the program was started without it.
 fn standard(fd: &impl AsFd, access: Access, buffering: Buffering) -> Shared {

@@ -20,8 +20,14 @@ pub enum Scanned {
 /// Finds the numeral at the start of `input`; `complete`: no more input will come.
 #[must_use]
 pub fn scan(input: &[u8], complete: bool) -> Scanned {
-    let start = input.iter().position(|&byte| !is_space(byte)).unwrap_or(input.len());
-    let mut scanner = Scanner { input: &input[start..], at: 0 };
+    let start = input
+        .iter()
+        .position(|&byte| !is_space(byte))
+        .unwrap_or(input.len());
+    let mut scanner = Scanner {
+        input: &input[start..],
+        at: 0,
+    };
     scanner.numeral();
     let end = start + scanner.at;
     if end == input.len() && !complete && scanner.at < MAX_BYTES {
@@ -65,13 +71,21 @@ impl Scanner<'_> {
     }
 
     fn accept(&mut self, set: &[u8]) -> bool {
-        let accepted = self.at < MAX_BYTES && self.input.get(self.at).is_some_and(|byte| set.contains(byte));
+        let accepted = self.at < MAX_BYTES
+            && self
+                .input
+                .get(self.at)
+                .is_some_and(|byte| set.contains(byte));
         self.at += usize::from(accepted);
         accepted
     }
 
     fn digits(&mut self, is_hex: bool) -> usize {
-        let set: &[u8] = if is_hex { b"0123456789abcdefABCDEF" } else { b"0123456789" };
+        let set: &[u8] = if is_hex {
+            b"0123456789abcdefABCDEF"
+        } else {
+            b"0123456789"
+        };
         let mut count = 0;
         while self.accept(set) {
             count += 1;
@@ -99,7 +113,9 @@ mod tests {
             ("99a", "99", "a"),
         ];
         for &(input, numeral, rest) in cases {
-            let Scanned::Span(start, end) = scan(input.as_bytes(), true) else { panic!("{input}") };
+            let Scanned::Span(start, end) = scan(input.as_bytes(), true) else {
+                panic!("{input}")
+            };
             assert_eq!((&input[start..end], &input[end..]), (numeral, rest));
         }
     }

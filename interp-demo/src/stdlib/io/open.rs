@@ -10,13 +10,25 @@ use crate::vm::error::{Error, os_message};
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::value::Value;
 
-const READ: Access = Access { read: true, write: false };
-const WRITE: Access = Access { read: false, write: true };
-const BOTH: Access = Access { read: true, write: true };
+const READ: Access = Access {
+    read: true,
+    write: false,
+};
+const WRITE: Access = Access {
+    read: false,
+    write: true,
+};
+const BOTH: Access = Access {
+    read: true,
+    write: true,
+};
 
 /// Whether a mode is one of `r w a`, then perhaps `+`, then perhaps `b`.
 fn is_mode(mode: &[u8]) -> bool {
-    let Some((b'r' | b'w' | b'a', rest)) = mode.split_first().map(|(first, rest)| (*first, rest)) else { return false };
+    let Some((b'r' | b'w' | b'a', rest)) = mode.split_first().map(|(first, rest)| (*first, rest))
+    else {
+        return false;
+    };
     let rest = rest.strip_prefix(b"+").unwrap_or(rest);
     rest.iter().all(|&byte| byte == b'b')
 }
@@ -61,11 +73,19 @@ pub(super) fn open<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 /// Opens a file, or raises an error that names it.
-pub(super) fn open_or_raise<'gc>(call: &mut Call<'gc>, name: &[u8], mode: &str) -> Result<Value<'gc>, Error<'gc>> {
+pub(super) fn open_or_raise<'gc>(
+    call: &mut Call<'gc>,
+    name: &[u8],
+    mode: &str,
+) -> Result<Value<'gc>, Error<'gc>> {
     match open_stream(name, mode.as_bytes()) {
         Ok(stream) => Ok(handle::handle(call.ctx, stream)),
         Err(error) => {
-            let message = format!("cannot open file '{}' ({})", shown(name), os_message(&error));
+            let message = format!(
+                "cannot open file '{}' ({})",
+                shown(name),
+                os_message(&error)
+            );
             Err(call.error(message))
         }
     }
@@ -130,14 +150,22 @@ pub(super) fn popen<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 /// Runs a shell command with a pipe from its output or to its input.
 fn spawn(command: &[u8], reads: bool) -> std::io::Result<Stream> {
     let mut shell = shell(command);
-    if reads { shell.stdout(Stdio::piped()) } else { shell.stdin(Stdio::piped()) };
+    if reads {
+        shell.stdout(Stdio::piped())
+    } else {
+        shell.stdin(Stdio::piped())
+    };
     let mut child = shell.spawn()?;
     let pipe = match (child.stdout.take(), child.stdin.take()) {
         (Some(output), _) => OwnedFd::from(output),
         (None, Some(input)) => OwnedFd::from(input),
         (None, None) => return Err(std::io::ErrorKind::BrokenPipe.into()),
     };
-    Ok(Stream::with_child(File::from(pipe), if reads { READ } else { WRITE }, child))
+    Ok(Stream::with_child(
+        File::from(pipe),
+        if reads { READ } else { WRITE },
+        child,
+    ))
 }
 
 /// A command for the shell.

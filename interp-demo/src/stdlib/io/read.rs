@@ -102,14 +102,23 @@ fn fail<'gc>(call: &mut Call<'gc>, error: &io::Error) -> NativeResult<'gc> {
 /// Waits until there is something to read, then goes on.
 fn wait<'gc>(call: &mut Call<'gc>, stream: &Shared) -> NativeResult<'gc> {
     flush_stdout();
-    let Some(fd) = stream.lock().fd() else { return Err(call.error("attempt to use a closed file")) };
-    call.suspend(Suspend::WaitFd { fd, interest: Interest::Readable, timeout: None }, |call| {
-        if let Answer::Failed(error) = call.answer() {
-            return fail(call, &error);
-        }
-        let stream = handle::check(call, 0)?;
-        read_formats(call, &stream)
-    })
+    let Some(fd) = stream.lock().fd() else {
+        return Err(call.error("attempt to use a closed file"));
+    };
+    call.suspend(
+        Suspend::WaitFd {
+            fd,
+            interest: Interest::Readable,
+            timeout: None,
+        },
+        |call| {
+            if let Answer::Failed(error) = call.answer() {
+                return fail(call, &error);
+            }
+            let stream = handle::check(call, 0)?;
+            read_formats(call, &stream)
+        },
+    )
 }
 
 fn check_format<'gc>(call: &mut Call<'gc>, slot: usize) -> Result<Format, Error<'gc>> {
@@ -127,7 +136,11 @@ fn check_format<'gc>(call: &mut Call<'gc>, slot: usize) -> Result<Format, Error<
     }
 }
 
-fn read_one<'gc>(ctx: Ctx<'gc>, stream: &mut Stream, format: Format) -> Result<Outcome<'gc>, Failure<'gc>> {
+fn read_one<'gc>(
+    ctx: Ctx<'gc>,
+    stream: &mut Stream,
+    format: Format,
+) -> Result<Outcome<'gc>, Failure<'gc>> {
     match format {
         Format::Line { keep_end } => read_line(ctx, stream, keep_end),
         Format::Number => read_number(stream),
@@ -146,13 +159,24 @@ fn read_one<'gc>(ctx: Ctx<'gc>, stream: &mut Stream, format: Format) -> Result<O
 }
 
 /// Makes a string of the first `shown` bytes of the unread input and takes `taken` bytes away.
-fn take<'gc>(ctx: Ctx<'gc>, stream: &mut Stream, shown: usize, taken: usize) -> Result<Outcome<'gc>, Failure<'gc>> {
-    let text = ctx.try_string(&stream.unread()[..shown]).map_err(Failure::Lua)?;
+fn take<'gc>(
+    ctx: Ctx<'gc>,
+    stream: &mut Stream,
+    shown: usize,
+    taken: usize,
+) -> Result<Outcome<'gc>, Failure<'gc>> {
+    let text = ctx
+        .try_string(&stream.unread()[..shown])
+        .map_err(Failure::Lua)?;
     stream.consume(taken);
     Ok(Outcome::Value(text))
 }
 
-fn read_line<'gc>(ctx: Ctx<'gc>, stream: &mut Stream, keep_end: bool) -> Result<Outcome<'gc>, Failure<'gc>> {
+fn read_line<'gc>(
+    ctx: Ctx<'gc>,
+    stream: &mut Stream,
+    keep_end: bool,
+) -> Result<Outcome<'gc>, Failure<'gc>> {
     loop {
         if let Some(end) = stream.line_end() {
             return take(ctx, stream, if keep_end { end } else { end - 1 }, end);
@@ -162,13 +186,21 @@ fn read_line<'gc>(ctx: Ctx<'gc>, stream: &mut Stream, keep_end: bool) -> Result<
             Fill::Wait => return Ok(Outcome::Wait),
             Fill::End => {
                 let size = stream.unread().len();
-                return if size == 0 { Ok(Outcome::Nothing) } else { take(ctx, stream, size, size) };
+                return if size == 0 {
+                    Ok(Outcome::Nothing)
+                } else {
+                    take(ctx, stream, size, size)
+                };
             }
         }
     }
 }
 
-fn read_bytes<'gc>(ctx: Ctx<'gc>, stream: &mut Stream, count: usize) -> Result<Outcome<'gc>, Failure<'gc>> {
+fn read_bytes<'gc>(
+    ctx: Ctx<'gc>,
+    stream: &mut Stream,
+    count: usize,
+) -> Result<Outcome<'gc>, Failure<'gc>> {
     // Zero bytes: is there anything left at all?
     let needed = count.max(1);
     while stream.unread().len() < needed {
@@ -189,7 +221,11 @@ fn read_number<'gc>(stream: &mut Stream) -> Result<Outcome<'gc>, Failure<'gc>> {
         match numeral::scan(stream.unread(), complete) {
             Scanned::Span(start, end) => {
                 let text = &stream.unread()[start..end];
-                let number = if numeral::fits(text.len()) { number::parse(text) } else { None };
+                let number = if numeral::fits(text.len()) {
+                    number::parse(text)
+                } else {
+                    None
+                };
                 stream.consume(end);
                 return Ok(match number {
                     Some(Number::Int(int)) => Outcome::Value(Value::Int(int)),

@@ -82,7 +82,10 @@ impl Stream {
     #[must_use]
     pub fn new(file: File, access: Access) -> Self {
         let may_block = rustix::fs::fstat(&file).is_ok_and(|stat| {
-            matches!(FileType::from_raw_mode(stat.st_mode), FileType::Fifo | FileType::Socket | FileType::CharacterDevice)
+            matches!(
+                FileType::from_raw_mode(stat.st_mode),
+                FileType::Fifo | FileType::Socket | FileType::CharacterDevice
+            )
         });
         let mut stream = Self::closed();
         stream.file = Some(file);
@@ -113,7 +116,10 @@ impl Stream {
     pub const fn closed() -> Self {
         Self {
             file: None,
-            access: Access { read: false, write: false },
+            access: Access {
+                read: false,
+                write: false,
+            },
             may_block: false,
             buffering: Buffering::Full,
             buffer_bytes: BUFFER_BYTES,
@@ -226,7 +232,8 @@ impl Stream {
                 outcome => break outcome,
             }
         };
-        self.input.truncate(len + outcome.as_ref().map_or(0, |&count| count));
+        self.input
+            .truncate(len + outcome.as_ref().map_or(0, |&count| count));
         Ok(if outcome? == 0 { Fill::End } else { Fill::Data })
     }
 
@@ -245,7 +252,9 @@ impl Stream {
         self.output.extend_from_slice(bytes);
         let flush = match self.buffering {
             Buffering::No => true,
-            Buffering::Line => self.output.len() >= self.buffer_bytes || memchr::memchr(b'\n', bytes).is_some(),
+            Buffering::Line => {
+                self.output.len() >= self.buffer_bytes || memchr::memchr(b'\n', bytes).is_some()
+            }
             Buffering::Full => self.output.len() >= self.buffer_bytes,
         };
         if flush { self.flush() } else { Ok(()) }
@@ -320,7 +329,10 @@ pub fn flush_all() {
 
 fn is_ready(fd: BorrowedFd<'_>, flags: PollFlags) -> bool {
     let mut fds = [PollFd::from_borrowed_fd(fd, flags)];
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // What cannot be polled cannot be waited for either: let the read tell what is wrong.
     rustix::event::poll(&mut fds, Some(&now)).is_ok_and(|count| count > 0)
 }
@@ -333,7 +345,10 @@ fn bad_descriptor() -> io::Error {
 mod tests {
     use super::*;
 
-    const BOTH: Access = Access { read: true, write: true };
+    const BOTH: Access = Access {
+        read: true,
+        write: true,
+    };
 
     fn scratch() -> Stream {
         Stream::new(tempfile::tempfile().unwrap(), BOTH)
@@ -411,7 +426,13 @@ mod tests {
     #[test]
     fn refusals() {
         let file = tempfile::tempfile().unwrap();
-        let mut stream = Stream::new(file, Access { read: false, write: false });
+        let mut stream = Stream::new(
+            file,
+            Access {
+                read: false,
+                write: false,
+            },
+        );
         assert_eq!(stream.write(b"x").unwrap_err().raw_os_error(), Some(9));
         assert_eq!(stream.fill().unwrap_err().raw_os_error(), Some(9));
         assert!(stream.close().0.is_ok());

@@ -54,7 +54,11 @@ fn write_values<'gc>(
     Ok(outcome)
 }
 
-fn finish<'gc>(call: &mut Call<'gc>, file: Value<'gc>, outcome: std::io::Result<()>) -> NativeResult<'gc> {
+fn finish<'gc>(
+    call: &mut Call<'gc>,
+    file: Value<'gc>,
+    outcome: std::io::Result<()>,
+) -> NativeResult<'gc> {
     match outcome {
         Ok(()) => call.ret1(file),
         Err(error) => call.ret_io_error(&error, None),

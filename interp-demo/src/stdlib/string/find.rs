@@ -25,7 +25,10 @@ fn search<'gc>(call: &mut Call<'gc>, is_find: bool) -> NativeResult<'gc> {
         return match pattern::find_plain(&subject[start..], pattern) {
             Some(at) => {
                 let first = (start + at + 1) as i64;
-                call.ret(&[Value::Int(first), Value::Int(first + pattern.len() as i64 - 1)])
+                call.ret(&[
+                    Value::Int(first),
+                    Value::Int(first + pattern.len() as i64 - 1),
+                ])
             }
             None => call.ret1(Value::Nil),
         };
@@ -33,7 +36,9 @@ fn search<'gc>(call: &mut Call<'gc>, is_find: bool) -> NativeResult<'gc> {
     let (anchored, pattern) = split_anchor(pattern);
     let mut matcher = Matcher::new(subject, pattern);
     let found = Scan::new(start, anchored).next_match(&mut matcher, subject.len());
-    let Some((from, to)) = found.map_err(|error| raise(call, error))? else { return call.ret1(Value::Nil) };
+    let Some((from, to)) = found.map_err(|error| raise(call, error))? else {
+        return call.ret1(Value::Nil);
+    };
     let mut count = 0;
     if is_find {
         call.push(Value::Int(from as i64 + 1));
@@ -81,7 +86,10 @@ pub(super) fn capture_value<'gc>(
     start: usize,
     end: usize,
 ) -> Result<Value<'gc>, Error<'gc>> {
-    match matcher.capture(index, start, end).map_err(|error| raise(call, error))? {
+    match matcher
+        .capture(index, start, end)
+        .map_err(|error| raise(call, error))?
+    {
         Captured::Text(text) => Ok(call.ctx.string(text)),
         Captured::Position(position) => Ok(Value::Int(position as i64)),
     }
@@ -100,15 +108,22 @@ pub(super) fn gmatch<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let pattern = call.check_str(1)?;
     // A start beyond the end means: no match at all.
     let start = (start_position(call.opt_int(2, 1)?, subject.len()) - 1).min(subject.len() + 1);
-    let upvalues = [subject.into(), pattern.into(), Value::Int(start as i64), Value::Nil];
+    let upvalues = [
+        subject.into(),
+        pattern.into(),
+        Value::Int(start as i64),
+        Value::Nil,
+    ];
     let iterator = Native::with_upvalues(call.ctx, "gmatch_next", gmatch_next, &upvalues);
     call.ret1(iterator)
 }
 
 fn gmatch_next<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let (Value::Str(subject), Value::Str(pattern), Value::Int(start)) =
-        (call.upvalue(SUBJECT), call.upvalue(PATTERN), call.upvalue(NEXT))
-    else {
+    let (Value::Str(subject), Value::Str(pattern), Value::Int(start)) = (
+        call.upvalue(SUBJECT),
+        call.upvalue(PATTERN),
+        call.upvalue(NEXT),
+    ) else {
         return call.ret0();
     };
     let (subject, pattern) = (subject.as_bytes(), pattern.as_bytes());
@@ -118,7 +133,9 @@ fn gmatch_next<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     };
     let mut matcher = Matcher::new(subject, pattern);
     let mut scan = Scan::resume(start as usize, last_end);
-    let found = scan.next_match(&mut matcher, subject.len()).map_err(|error| raise(call, error))?;
+    let found = scan
+        .next_match(&mut matcher, subject.len())
+        .map_err(|error| raise(call, error))?;
     let Some((from, to)) = found else {
         call.set_upvalue(NEXT, Value::Int(subject.len() as i64 + 1));
         return call.ret1(Value::Nil);

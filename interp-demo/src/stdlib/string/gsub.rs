@@ -39,7 +39,14 @@ pub(super) fn gsub<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     };
     let left = call.opt_int(PROGRESS, subject.len() as i64 + 1)?;
     let (anchored, _) = split_anchor(pattern);
-    let progress = Progress { out: Vec::new(), scan: Scan::new(0, anchored), copied: 0, current: (0, 0), left, count: 0 };
+    let progress = Progress {
+        out: Vec::new(),
+        scan: Scan::new(0, anchored),
+        copied: 0,
+        current: (0, 0),
+        left,
+        count: 0,
+    };
     if is_text {
         return replace_by_text(call, progress);
     }
@@ -51,18 +58,33 @@ pub(super) fn gsub<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 
 fn replace_by_text<'gc>(call: &mut Call<'gc>, mut progress: Progress) -> NativeResult<'gc> {
     let (subject, pattern) = subject_and_pattern(call);
-    let Value::Str(replacement) = call.get(REPLACEMENT) else { return call.ret0() };
+    let Value::Str(replacement) = call.get(REPLACEMENT) else {
+        return call.ret0();
+    };
     let replacement = replacement.as_bytes();
     let mut matcher = Matcher::new(subject, pattern);
-    while let Some((start, end)) = progress.next_match(&mut matcher, subject).map_err(|error| raise(call, error))? {
-        expand(&mut progress.out, replacement, subject, &matcher, start, end).map_err(|error| raise(call, error))?;
+    while let Some((start, end)) = progress
+        .next_match(&mut matcher, subject)
+        .map_err(|error| raise(call, error))?
+    {
+        expand(
+            &mut progress.out,
+            replacement,
+            subject,
+            &matcher,
+            start,
+            end,
+        )
+        .map_err(|error| raise(call, error))?;
     }
     finish(call, &mut progress)
 }
 
 fn subject_and_pattern<'gc>(call: &Call<'gc>) -> (&'gc [u8], &'gc [u8]) {
     match (call.get(SUBJECT), call.get(PATTERN)) {
-        (Value::Str(subject), Value::Str(pattern)) => (subject.as_bytes(), split_anchor(pattern.as_bytes()).1),
+        (Value::Str(subject), Value::Str(pattern)) => {
+            (subject.as_bytes(), split_anchor(pattern.as_bytes()).1)
+        }
         _ => (b"", b""),
     }
 }
@@ -102,20 +124,30 @@ impl Progress {
 }
 
 fn replace_by_callback<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let Value::UserData(holder) = call.get(PROGRESS) else { return call.ret0() };
+    let Value::UserData(holder) = call.get(PROGRESS) else {
+        return call.ret0();
+    };
     let (subject, pattern) = subject_and_pattern(call);
     let mut matcher = Matcher::new(subject, pattern);
     loop {
-        let Some(mut progress) = holder.borrow::<Progress>() else { return call.ret0() };
-        let found = progress.next_match(&mut matcher, subject).map_err(|error| raise(call, error))?;
-        let Some((start, end)) = found else { return finish(call, &mut progress) };
+        let Some(mut progress) = holder.borrow::<Progress>() else {
+            return call.ret0();
+        };
+        let found = progress
+            .next_match(&mut matcher, subject)
+            .map_err(|error| raise(call, error))?;
+        let Some((start, end)) = found else {
+            return finish(call, &mut progress);
+        };
         drop(progress);
         let replacement = call.get(REPLACEMENT);
         if matches!(replacement, Value::Table(_)) {
             let key = capture_value(call, &matcher, 0, start, end)?;
             match call.ctx.index(replacement, key)? {
                 Access::Value(value) => add(call, holder, value)?,
-                Access::Call { method, receiver } => return call.call(method, &[receiver, key], replaced),
+                Access::Call { method, receiver } => {
+                    return call.call(method, &[receiver, key], replaced);
+                }
             }
         } else {
             call.push(replacement);
@@ -128,14 +160,22 @@ fn replace_by_callback<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 fn replaced<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let value = call.result(0);
     call.truncate(PROGRESS + 1);
-    let Value::UserData(holder) = call.get(PROGRESS) else { return call.ret0() };
+    let Value::UserData(holder) = call.get(PROGRESS) else {
+        return call.ret0();
+    };
     add(call, holder, value)?;
     replace_by_callback(call)
 }
 
 /// Appends the replacement of the current match: the match itself if it is nil or false.
-fn add<'gc>(call: &mut Call<'gc>, holder: UserData<'gc>, value: Value<'gc>) -> Result<(), Error<'gc>> {
-    let Some(mut progress) = holder.borrow::<Progress>() else { return Ok(()) };
+fn add<'gc>(
+    call: &mut Call<'gc>,
+    holder: UserData<'gc>,
+    value: Value<'gc>,
+) -> Result<(), Error<'gc>> {
+    let Some(mut progress) = holder.borrow::<Progress>() else {
+        return Ok(());
+    };
     match value {
         Value::Nil | Value::Bool(false) => {
             let (subject, _) = subject_and_pattern(call);
@@ -145,7 +185,12 @@ fn add<'gc>(call: &mut Call<'gc>, holder: UserData<'gc>, value: Value<'gc>) -> R
         Value::Str(text) => progress.out.extend_from_slice(text.as_bytes()),
         Value::Int(int) => crate::text::number::write_int(&mut progress.out, int),
         Value::Float(float) => crate::text::number::write_float(&mut progress.out, float),
-        _ => return Err(call.error(format!("invalid replacement value (a {})", value.type_name()))),
+        _ => {
+            return Err(call.error(format!(
+                "invalid replacement value (a {})",
+                value.type_name()
+            )));
+        }
     }
     Ok(())
 }

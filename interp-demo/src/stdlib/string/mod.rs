@@ -40,7 +40,8 @@ pub(super) fn open(ctx: Ctx<'_>) {
     let metatable = Table::new(ctx);
     super::fill(ctx, metatable, arith::METHODS);
     metatable.set_name(ctx, "__index", library);
-    ctx.state.set_type_metatable(ctx, Type::String, Some(metatable));
+    ctx.state
+        .set_type_metatable(ctx, Type::String, Some(metatable));
 }
 
 /// A start position as it is written, brought into `1..`; negative ones count from the end.
@@ -75,8 +76,16 @@ fn sub<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let text = call.check_str(0)?;
     let start = start_position(call.check_int(1)?, text.len());
     let end = end_position(call.opt_int(2, -1)?, text.len());
-    let part = if start <= end { &text.as_bytes()[start - 1..end] } else { &[] };
-    let part = if part.len() == text.len() { text.into() } else { call.ctx.try_string(part)? };
+    let part = if start <= end {
+        &text.as_bytes()[start - 1..end]
+    } else {
+        &[]
+    };
+    let part = if part.len() == text.len() {
+        text.into()
+    } else {
+        call.ctx.try_string(part)?
+    };
     call.ret1(part)
 }
 
@@ -101,8 +110,12 @@ fn rep<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         let empty = call.ctx.string(b"");
         return call.ret1(empty);
     };
-    let bytes = (text.len() + separator.len()).checked_mul(count).filter(|&bytes| bytes <= MAX_BYTES);
-    let Some(bytes) = bytes else { return Err(call.error("resulting string too large")) };
+    let bytes = (text.len() + separator.len())
+        .checked_mul(count)
+        .filter(|&bytes| bytes <= MAX_BYTES);
+    let Some(bytes) = bytes else {
+        return Err(call.error("resulting string too large"));
+    };
     let mut result = Vec::new();
     if result.try_reserve_exact(bytes).is_err() {
         return Err(call.ctx.out_of_memory());
@@ -124,7 +137,10 @@ fn byte<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let text = call.check_str(0)?.as_bytes();
     let first = call.opt_int(1, 1)?;
     let start = start_position(first, text.len());
-    let end = end_position(call.opt_int(2, start.min(i32::MAX as usize) as i64)?, text.len());
+    let end = end_position(
+        call.opt_int(2, start.min(i32::MAX as usize) as i64)?,
+        text.len(),
+    );
     if start > end {
         return call.ret0();
     }

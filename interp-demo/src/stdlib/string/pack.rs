@@ -10,7 +10,11 @@ use crate::vm::value::Value;
 const PADDING: u8 = 0;
 
 fn refuse<'gc>(call: &mut Call<'gc>, error: PackError) -> Error<'gc> {
-    if error.is_bad_argument() { call.arg_error(0, error.to_string()) } else { call.error(error.to_string()) }
+    if error.is_bad_argument() {
+        call.arg_error(0, error.to_string())
+    } else {
+        call.error(error.to_string())
+    }
 }
 
 pub(super) fn pack<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
@@ -18,7 +22,10 @@ pub(super) fn pack<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let mut out = Vec::new();
     let mut total = 0;
     let mut slot = 0;
-    while let Some(field) = layout.next_field(total).map_err(|error| refuse(call, error))? {
+    while let Some(field) = layout
+        .next_field(total)
+        .map_err(|error| refuse(call, error))?
+    {
         total += field.padding + field.size;
         out.resize(out.len() + field.padding, PADDING);
         if !matches!(field.kind, Kind::Padding | Kind::Nothing) {
@@ -54,7 +61,10 @@ fn pack_field<'gc>(
             pack::put_int(out, value, false, little, field.size);
         }
         Kind::Float if field.size == 4 => {
-            #[expect(clippy::cast_possible_truncation, reason = "the format asks for single precision")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the format asks for single precision"
+            )]
             let value = call.check_float(slot)? as f32;
             pack::put_bytes(out, &mut value.to_le_bytes(), little);
         }
@@ -94,7 +104,10 @@ fn pack_field<'gc>(
 pub(super) fn packsize<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let mut layout = Layout::new(call.check_str(0)?.as_bytes());
     let mut total = 0;
-    while let Some(field) = layout.next_field(total).map_err(|error| refuse(call, error))? {
+    while let Some(field) = layout
+        .next_field(total)
+        .map_err(|error| refuse(call, error))?
+    {
         if matches!(field.kind, Kind::Counted | Kind::ZeroEnded) {
             return Err(call.arg_error(0, "variable-length format"));
         }
@@ -130,9 +143,14 @@ pub(super) fn unpack<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             Kind::Float => Value::Float(pack::get_float(bytes, layout.is_little())),
             Kind::Chars => call.ctx.try_string(bytes)?,
             Kind::Counted => {
-                let len = pack::get_int(bytes, layout.is_little(), false).map_err(|error| refuse(call, error))?;
-                let len = usize::try_from(len).ok().filter(|&len| len <= data.len() - at);
-                let Some(len) = len else { return Err(call.arg_error(1, "data string too short")) };
+                let len = pack::get_int(bytes, layout.is_little(), false)
+                    .map_err(|error| refuse(call, error))?;
+                let len = usize::try_from(len)
+                    .ok()
+                    .filter(|&len| len <= data.len() - at);
+                let Some(len) = len else {
+                    return Err(call.arg_error(1, "data string too short"));
+                };
                 at += len;
                 call.ctx.try_string(&data[at - len..at])?
             }

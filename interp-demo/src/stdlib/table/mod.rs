@@ -36,10 +36,26 @@ struct Needs {
     len: bool,
 }
 
-const READ: Needs = Needs { read: true, write: false, len: false };
-const READ_LEN: Needs = Needs { read: true, write: false, len: true };
-const WRITE: Needs = Needs { read: false, write: true, len: false };
-const ALL: Needs = Needs { read: true, write: true, len: true };
+const READ: Needs = Needs {
+    read: true,
+    write: false,
+    len: false,
+};
+const READ_LEN: Needs = Needs {
+    read: true,
+    write: false,
+    len: true,
+};
+const WRITE: Needs = Needs {
+    read: false,
+    write: true,
+    len: false,
+};
+const ALL: Needs = Needs {
+    read: true,
+    write: true,
+    len: true,
+};
 
 /// What stands in a slot where a list is expected.
 enum List<'gc> {
@@ -49,7 +65,11 @@ enum List<'gc> {
     Slow,
 }
 
-fn check_list<'gc>(call: &mut Call<'gc>, slot: usize, needs: Needs) -> Result<List<'gc>, Error<'gc>> {
+fn check_list<'gc>(
+    call: &mut Call<'gc>,
+    slot: usize,
+    needs: Needs,
+) -> Result<List<'gc>, Error<'gc>> {
     let value = call.get(slot);
     match value {
         Value::Table(table) if table.metatable().is_none() => return Ok(List::Plain(table)),
@@ -68,7 +88,9 @@ fn check_list<'gc>(call: &mut Call<'gc>, slot: usize, needs: Needs) -> Result<Li
 }
 
 fn insert<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let List::Plain(table) = check_list(call, 0, ALL)? else { return slow::insert(call) };
+    let List::Plain(table) = check_list(call, 0, ALL)? else {
+        return slow::insert(call);
+    };
     let next = table.len().wrapping_add(1);
     let position = insert_position(call, next)?;
     let value = call.get(call.len() - 1);
@@ -96,7 +118,9 @@ fn insert_position<'gc>(call: &mut Call<'gc>, next: i64) -> Result<i64, Error<'g
 }
 
 fn remove<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let List::Plain(table) = check_list(call, 0, ALL)? else { return slow::remove(call) };
+    let List::Plain(table) = check_list(call, 0, ALL)? else {
+        return slow::remove(call);
+    };
     let size = table.len();
     let position = remove_position(call, size)?;
     let removed = table.get_int(position);
@@ -114,7 +138,9 @@ fn remove_position<'gc>(call: &mut Call<'gc>, size: i64) -> Result<i64, Error<'g
         return Ok(size);
     }
     let position = call.check_int(1)?;
-    if position != size && size.wrapping_add(1).wrapping_sub(position).cast_unsigned() > size.cast_unsigned() {
+    if position != size
+        && size.wrapping_add(1).wrapping_sub(position).cast_unsigned() > size.cast_unsigned()
+    {
         return Err(call.arg_error(1, "position out of bounds"));
     }
     Ok(position)
@@ -146,12 +172,21 @@ fn move_<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return Err(call.arg_error(3, "destination wrap around"));
     }
     let overlaps = to > from && to <= end && call.get(0).raw_equals(call.get(target));
-    let range = Move { from, count, to, backwards: overlaps };
+    let range = Move {
+        from,
+        count,
+        to,
+        backwards: overlaps,
+    };
     let (List::Plain(source), List::Plain(target)) = (source_list, target_list) else {
         return slow::move_(call, target, range);
     };
     for step in 0..count {
-        let offset = if range.backwards { count - 1 - step } else { step };
+        let offset = if range.backwards {
+            count - 1 - step
+        } else {
+            step
+        };
         target.set_int(call.ctx, to + offset, source.get_int(from + offset))?;
     }
     call.ret1(target)
@@ -182,11 +217,15 @@ fn unpack<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return call.ret0();
     }
     let count = last.wrapping_sub(first).cast_unsigned().wrapping_add(1);
-    let count = usize::try_from(count).ok().filter(|&count| count > 0 && count < i32::MAX as usize);
+    let count = usize::try_from(count)
+        .ok()
+        .filter(|&count| count > 0 && count < i32::MAX as usize);
     let Some(count) = count.filter(|&count| call.reserve(count)) else {
         return Err(call.error("too many results to unpack"));
     };
-    let Some(table) = list else { return slow::unpack(call, first, count) };
+    let Some(table) = list else {
+        return slow::unpack(call, first, count);
+    };
     for index in first..=last {
         call.push(table.get_int(index));
     }
@@ -196,7 +235,9 @@ fn unpack<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 fn concat<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let list = check_list(call, 0, READ_LEN)?;
     call.opt_str(1)?;
-    let List::Plain(table) = list else { return slow::concat(call) };
+    let List::Plain(table) = list else {
+        return slow::concat(call);
+    };
     let first = call.opt_int(2, 1)?;
     let last = call.opt_int(3, table.len())?;
     concat_plain(call, table, call.get(1), (first, last), first)
@@ -223,7 +264,9 @@ fn concat_plain<'gc>(
             Value::Float(float) => crate::text::number::write_float(&mut out, float),
             _ => {
                 let at = index.wrapping_sub(first).wrapping_add(shown);
-                return Err(call.error(format!("invalid value (at index {at}) in table for 'concat'")));
+                return Err(call.error(format!(
+                    "invalid value (at index {at}) in table for 'concat'"
+                )));
             }
         }
         if index == last {

@@ -78,7 +78,13 @@ struct Copy<'gc> {
 }
 
 fn begin_copy<'gc>(call: &mut Call<'gc>, copy: Copy<'gc>) -> NativeResult<'gc> {
-    let Copy { source, target, range, last, result } = copy;
+    let Copy {
+        source,
+        target,
+        range,
+        last,
+        result,
+    } = copy;
     call.truncate(0);
     for value in [
         source,
@@ -128,12 +134,20 @@ fn copy<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             return Ok(flow);
         }
     }
-    if call.get(copying::RETURNS).is_truthy() { call.ret1(call.get(copying::RESULT)) } else { call.ret0() }
+    if call.get(copying::RETURNS).is_truthy() {
+        call.ret1(call.get(copying::RESULT))
+    } else {
+        call.ret0()
+    }
 }
 
 /// How far the current element is from the beginning of its range.
 fn offset(call: &Call<'_>) -> i64 {
-    if call.get(copying::BACKWARDS).is_truthy() { int_at(call, copying::COUNT) - 1 - call.state } else { call.state }
+    if call.get(copying::BACKWARDS).is_truthy() {
+        int_at(call, copying::COUNT) - 1 - call.state
+    } else {
+        call.state
+    }
 }
 
 fn store_element<'gc>(call: &mut Call<'gc>, value: Value<'gc>) -> Result<Option<Flow>, Error<'gc>> {
@@ -143,7 +157,11 @@ fn store_element<'gc>(call: &mut Call<'gc>, value: Value<'gc>) -> Result<Option<
 }
 
 /// Stores into the target; if that takes a call, its flow is returned and copying goes on after it.
-fn store<'gc>(call: &mut Call<'gc>, key: Value<'gc>, value: Value<'gc>) -> Result<Option<Flow>, Error<'gc>> {
+fn store<'gc>(
+    call: &mut Call<'gc>,
+    key: Value<'gc>,
+    value: Value<'gc>,
+) -> Result<Option<Flow>, Error<'gc>> {
     match call.ctx.set_index(call.get(copying::TARGET), key, value)? {
         None => Ok(None),
         Some((method, receiver)) => {
@@ -165,8 +183,22 @@ fn insert_at<'gc>(call: &mut Call<'gc>, len: i64) -> NativeResult<'gc> {
     let position = insert_position(call, next)?;
     let list = call.get(0);
     let value = call.get(call.len() - 1);
-    let range = Move { from: position, count: next - position, to: position + 1, backwards: true };
-    begin_copy(call, Copy { source: list, target: list, range, last: Some((position, value)), result: None })
+    let range = Move {
+        from: position,
+        count: next - position,
+        to: position + 1,
+        backwards: true,
+    };
+    begin_copy(
+        call,
+        Copy {
+            source: list,
+            target: list,
+            range,
+            last: Some((position, value)),
+            result: None,
+        },
+    )
 }
 
 pub(super) fn remove<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
@@ -181,29 +213,73 @@ fn remove_at<'gc>(call: &mut Call<'gc>, len: i64) -> NativeResult<'gc> {
     call.push(Value::Int(len));
     match call.ctx.index(list, Value::Int(position))? {
         Access::Value(removed) => remove_found(call, removed),
-        Access::Call { method, receiver } => call.call(method, &[receiver, Value::Int(position)], |call| {
-            let removed = call.result(0);
-            remove_found(call, removed)
-        }),
+        Access::Call { method, receiver } => {
+            call.call(method, &[receiver, Value::Int(position)], |call| {
+                let removed = call.result(0);
+                remove_found(call, removed)
+            })
+        }
     }
 }
 
 fn remove_found<'gc>(call: &mut Call<'gc>, removed: Value<'gc>) -> NativeResult<'gc> {
     let (list, position, len) = (call.get(0), int_at(call, 1), int_at(call, 2));
     let last = position.max(len);
-    let range = Move { from: position.wrapping_add(1), count: last - position, to: position, backwards: false };
-    begin_copy(call, Copy { source: list, target: list, range, last: Some((last, Value::Nil)), result: Some(removed) })
+    let range = Move {
+        from: position.wrapping_add(1),
+        count: last - position,
+        to: position,
+        backwards: false,
+    };
+    begin_copy(
+        call,
+        Copy {
+            source: list,
+            target: list,
+            range,
+            last: Some((last, Value::Nil)),
+            result: Some(removed),
+        },
+    )
 }
 
 pub(super) fn move_<'gc>(call: &mut Call<'gc>, target: usize, range: Move) -> NativeResult<'gc> {
     let (source, target) = (call.get(0), call.get(target));
-    begin_copy(call, Copy { source, target, range, last: None, result: Some(target) })
+    begin_copy(
+        call,
+        Copy {
+            source,
+            target,
+            range,
+            last: None,
+            result: Some(target),
+        },
+    )
 }
 
 /// Copies a sorted list back to where it came from.
-pub(super) fn put_back<'gc>(call: &mut Call<'gc>, list: Table<'gc>, len: i64, target: Value<'gc>) -> NativeResult<'gc> {
-    let range = Move { from: 1, count: len, to: 1, backwards: false };
-    begin_copy(call, Copy { source: list.into(), target, range, last: None, result: None })
+pub(super) fn put_back<'gc>(
+    call: &mut Call<'gc>,
+    list: Table<'gc>,
+    len: i64,
+    target: Value<'gc>,
+) -> NativeResult<'gc> {
+    let range = Move {
+        from: 1,
+        count: len,
+        to: 1,
+        backwards: false,
+    };
+    begin_copy(
+        call,
+        Copy {
+            source: list.into(),
+            target,
+            range,
+            last: None,
+            result: None,
+        },
+    )
 }
 
 /// Slots of the gathering machine.
@@ -228,11 +304,24 @@ enum Use {
     Sort = 2,
 }
 
-fn begin_gather<'gc>(call: &mut Call<'gc>, first: i64, count: i64, extra: Value<'gc>, purpose: Use) -> NativeResult<'gc> {
+fn begin_gather<'gc>(
+    call: &mut Call<'gc>,
+    first: i64,
+    count: i64,
+    extra: Value<'gc>,
+    purpose: Use,
+) -> NativeResult<'gc> {
     let source = call.get(0);
     let list = Table::new(call.ctx);
     call.truncate(0);
-    for value in [source, list.into(), Value::Int(first), Value::Int(count), Value::Int(purpose as i64), extra] {
+    for value in [
+        source,
+        list.into(),
+        Value::Int(first),
+        Value::Int(count),
+        Value::Int(purpose as i64),
+        extra,
+    ] {
         call.push(value);
     }
     call.state = 0;
@@ -257,7 +346,9 @@ fn gather<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         }
     }
     let (source, extra) = (call.get(gathering::SOURCE), call.get(gathering::EXTRA));
-    let (Value::Table(list), Value::Int(purpose)) = (call.get(gathering::LIST), call.get(gathering::USE)) else {
+    let (Value::Table(list), Value::Int(purpose)) =
+        (call.get(gathering::LIST), call.get(gathering::USE))
+    else {
         return call.ret0();
     };
     if purpose == Use::Sort as i64 {
@@ -307,7 +398,11 @@ fn concat_to<'gc>(call: &mut Call<'gc>, len: i64) -> NativeResult<'gc> {
     let first = call.opt_int(2, 1)?;
     let last = call.opt_int(3, len)?;
     let separator = call.get(1);
-    let count = if first > last { 0 } else { last.wrapping_sub(first).saturating_add(1) };
+    let count = if first > last {
+        0
+    } else {
+        last.wrapping_sub(first).saturating_add(1)
+    };
     begin_gather(call, first, count, separator, Use::Concat)
 }
 

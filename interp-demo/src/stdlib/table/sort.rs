@@ -18,21 +18,30 @@ const ORIGINAL: usize = 3;
 const SLOTS: usize = 4;
 
 pub(super) fn sort<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let List::Plain(table) = check_list(call, 0, ALL)? else { return slow::sort(call) };
+    let List::Plain(table) = check_list(call, 0, ALL)? else {
+        return slow::sort(call);
+    };
     let len = table.len();
     let comparison = check_comparison(call, len)?;
     begin(call, table, len, comparison, Value::Nil)
 }
 
 /// The second argument of `sort`: a function, or nil for `<`.
-pub(super) fn check_comparison<'gc>(call: &mut Call<'gc>, len: i64) -> Result<Value<'gc>, Error<'gc>> {
+pub(super) fn check_comparison<'gc>(
+    call: &mut Call<'gc>,
+    len: i64,
+) -> Result<Value<'gc>, Error<'gc>> {
     if len <= 1 {
         return Ok(Value::Nil);
     }
     if len >= i64::from(i32::MAX) {
         return Err(call.arg_error(0, "array too big"));
     }
-    if call.is_none_or_nil(1) { Ok(Value::Nil) } else { call.check_function(1) }
+    if call.is_none_or_nil(1) {
+        Ok(Value::Nil)
+    } else {
+        call.check_function(1)
+    }
 }
 
 pub(super) fn begin<'gc>(
@@ -55,8 +64,17 @@ pub(super) fn begin<'gc>(
     run(call, false)
 }
 
-fn finish<'gc>(call: &mut Call<'gc>, list: Table<'gc>, len: i64, original: Value<'gc>) -> NativeResult<'gc> {
-    if original.is_nil() { call.ret0() } else { slow::put_back(call, list, len, original) }
+fn finish<'gc>(
+    call: &mut Call<'gc>,
+    list: Table<'gc>,
+    len: i64,
+    original: Value<'gc>,
+) -> NativeResult<'gc> {
+    if original.is_nil() {
+        call.ret0()
+    } else {
+        slow::put_back(call, list, len, original)
+    }
 }
 
 /// Sorts at once what needs no metamethods: lists of strings only, or of numbers only that are not NaN.
@@ -93,11 +111,15 @@ fn answered<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn run<'gc>(call: &mut Call<'gc>, mut less: bool) -> NativeResult<'gc> {
-    let (Value::Table(list), Value::UserData(holder)) = (call.get(LIST), call.get(SORTER)) else { return call.ret0() };
+    let (Value::Table(list), Value::UserData(holder)) = (call.get(LIST), call.get(SORTER)) else {
+        return call.ret0();
+    };
     let comparison = call.get(COMPARISON);
     let at = |place: u64| list.get_int(place.cast_signed());
     loop {
-        let Some(mut sorter) = holder.borrow::<Sorter>() else { return call.ret0() };
+        let Some(mut sorter) = holder.borrow::<Sorter>() else {
+            return call.ret0();
+        };
         let step = sorter.step(less);
         drop(sorter);
         match step {

@@ -66,7 +66,16 @@ impl Sorter {
     #[must_use]
     pub fn new(len: u64) -> Self {
         let waiting = if len > 1 { vec![(1, len)] } else { Vec::new() };
-        Self { lo: 0, up: 0, middle: 0, i: 0, j: 0, phase: Phase::Range, waiting, random: len | 1 }
+        Self {
+            lo: 0,
+            up: 0,
+            middle: 0,
+            i: 0,
+            j: 0,
+            phase: Phase::Range,
+            waiting,
+            random: len | 1,
+        }
     }
 
     /// The next step. `less` is the answer to the last comparison; it does not matter after other steps.
@@ -74,7 +83,9 @@ impl Sorter {
         loop {
             match self.phase {
                 Phase::Range => {
-                    let Some((lo, up)) = self.waiting.pop() else { return Step::Done };
+                    let Some((lo, up)) = self.waiting.pop() else {
+                        return Step::Done;
+                    };
                     (self.lo, self.up) = (lo, up);
                     self.phase = Phase::Ends;
                 }
@@ -83,7 +94,11 @@ impl Sorter {
                     return Step::Compare(self.up, self.lo);
                 }
                 Phase::EndsAnswer => {
-                    self.phase = if self.up - self.lo == 1 { Phase::Range } else { Phase::Middle };
+                    self.phase = if self.up - self.lo == 1 {
+                        Phase::Range
+                    } else {
+                        Phase::Middle
+                    };
                     if less {
                         return Step::Swap(self.lo, self.up);
                     }
@@ -156,11 +171,16 @@ impl Sorter {
     fn split(&mut self) {
         let (left, right) = ((self.lo, self.i - 1), (self.i + 1, self.up));
         let (left_size, right_size) = (self.i - self.lo, self.up - self.i);
-        let ordered = if left_size < right_size { [right, left] } else { [left, right] };
+        let ordered = if left_size < right_size {
+            [right, left]
+        } else {
+            [left, right]
+        };
         if left_size.max(right_size) / 128 > left_size.min(right_size) {
             self.stir();
         }
-        self.waiting.extend(ordered.into_iter().filter(|(lo, up)| lo < up));
+        self.waiting
+            .extend(ordered.into_iter().filter(|(lo, up)| lo < up));
         self.phase = Phase::Range;
     }
 
@@ -214,7 +234,12 @@ mod tests {
     fn ordered_lists_stay_cheap() {
         let len = 20_000;
         let budget = 40 * len as usize;
-        for mut list in [(0..len).collect::<Vec<_>>(), (0..len).rev().collect(), vec![1; len as usize], (0..len).map(|i| i % 7).collect()] {
+        for mut list in [
+            (0..len).collect::<Vec<_>>(),
+            (0..len).rev().collect(),
+            vec![1; len as usize],
+            (0..len).map(|i| i % 7).collect(),
+        ] {
             assert!(sort(&mut list, |a, b| a < b).unwrap() < budget);
             assert!(list.is_sorted());
         }

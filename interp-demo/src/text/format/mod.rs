@@ -10,7 +10,7 @@ mod spec;
 
 pub use float::float;
 pub use quote::{quote, quote_float, quote_int};
-pub use spec::{FormatError, Piece, Pieces, Spec};
+pub use spec::{Directive, FormatError, Piece, Pieces, Spec};
 
 /// Appends an integer for `%d %i %u %o %x %X`.
 pub fn integer(out: &mut Vec<u8>, spec: &Spec, value: i64) {
