@@ -32,6 +32,7 @@ pub use crate::lexer::SyntaxError;
 use labels::{Goto, Label};
 use scope::Variable;
 use state::FuncState;
+pub(crate) use value::MAX_SHORT_BYTES;
 
 /// How deeply constructs may be nested.
 const MAX_DEPTH: u32 = 196;

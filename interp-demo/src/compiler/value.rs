@@ -8,7 +8,7 @@ use crate::opcode::{Instruction, MAX_ARG, NO_REG, Op};
 use crate::proto::Constant;
 
 /// The longest string that is kept once for all: only such a constant can be the key of a field instruction.
-const MAX_SHORT_BYTES: usize = 40;
+pub(crate) const MAX_SHORT_BYTES: usize = 40;
 
 impl Compiler<'_> {
     /// Reads a variable: afterwards the expression is a value, constant or not, that may still lack its register.
