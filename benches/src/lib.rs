@@ -1,1 +1,3 @@
-//! Benches of the Sleepy workspace; see `benches/`.
+//! Benches of the Sleepy workspace: `cargo bench --package sleepy-benches`.
+
+pub mod graph;
