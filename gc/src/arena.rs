@@ -220,6 +220,13 @@ where
         self.context.allocation_debt()
     }
 
+    /// Bytes of objects, payload and external memory at this moment, garbage that is not yet swept included.
+    ///
+    /// Exact, where [`Metrics::heap_bytes`] counts memory that is reserved for the next few objects too.
+    pub fn heap_bytes(&self) -> usize {
+        self.context.exact_heap_bytes()
+    }
+
     /// Sets the number of bytes (objects, payload and external) beyond which `try_` operations fail.
     pub fn set_heap_limit(&mut self, bytes: Option<usize>) {
         self.context.set_heap_limit(bytes);
@@ -259,39 +266,52 @@ where
 
     /// Pays the debt that allocation has run up: does nothing while none is due.
     pub fn collect_debt(&mut self) {
-        self.context.run(self.root_trace(), Goal::Debt);
+        self.context.run(&self.root_trace(), Goal::Debt);
     }
 
     /// Pays debt, but never beyond the end of marking; the fully marked arena, where it was reached.
     pub fn mark_debt(&mut self) -> Option<MarkedArena<'_, R>> {
-        self.context.run(self.root_trace(), Goal::MarkDebt);
+        self.context.run(&self.root_trace(), Goal::MarkDebt);
         self.marked()
     }
 
     /// Marks to the end, starting a cycle where none is under way; `None` where a sweep is under way.
     pub fn finish_marking(&mut self) -> Option<MarkedArena<'_, R>> {
-        self.context.run(self.root_trace(), Goal::Marked);
+        self.context.run(&self.root_trace(), Goal::Marked);
         self.marked()
     }
 
     /// Pays debt, but never beyond the end of the cycle.
     pub fn cycle_debt(&mut self) {
-        self.context.run(self.root_trace(), Goal::CycleDebt);
+        self.context.run(&self.root_trace(), Goal::CycleDebt);
     }
 
     /// Runs the cycle to its end, starting one where none is under way.
     pub fn finish_cycle(&mut self) {
-        self.context.run(self.root_trace(), Goal::Cycle);
+        self.context.run(&self.root_trace(), Goal::Cycle);
     }
 
     /// Works until the budget is used up or the cycle has ended; starts a cycle where a debt is due.
     pub fn step(&mut self, budget: Budget) -> Progress {
-        self.context.run(self.root_trace(), Goal::Step(budget))
+        self.context.run(&self.root_trace(), Goal::Step(budget))
     }
 
     /// Starts a cycle; does nothing where one is under way.
     pub fn start_cycle(&mut self) {
         self.context.start_cycle(crate::metrics::Cause::Explicit);
+    }
+
+    /// Checks the heap's bookkeeping, and (in builds with debug assertions) by a trace of its own that everything
+    /// reachable is alive. Walks the whole heap: for tests.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, in words.
+    pub fn verify(&self) -> Result<(), String> {
+        self.context.verify()?;
+        #[cfg(debug_assertions)]
+        self.context.verify_reachable(&self.root_trace())?;
+        Ok(())
     }
 
     fn marked(&mut self) -> Option<MarkedArena<'_, R>> {
@@ -309,8 +329,16 @@ where
         Arena::has_work(self)
     }
 
-    fn wants_cycle(&self, hint: &IdleHint) -> bool {
-        self.context.wants_cycle(hint)
+    fn wants_cycle(&self, _hint: &IdleHint) -> bool {
+        self.context.wants_cycle()
+    }
+
+    fn hint(&self) -> IdleHint {
+        self.context.hint()
+    }
+
+    fn phase(&self) -> Option<CollectionPhase> {
+        Some(self.collection_phase())
     }
 
     fn start_cycle(&mut self) {
@@ -318,7 +346,7 @@ where
     }
 
     fn step(&mut self, budget: Budget) -> Progress {
-        self.context.run(self.root_trace(), Goal::IdleStep(budget))
+        self.context.run(&self.root_trace(), Goal::IdleStep(budget))
     }
 
     fn while_lent<T>(&mut self, block: impl FnOnce() -> T) -> T {
@@ -362,7 +390,7 @@ where
     pub fn start_sweeping(self) {
         self.arena
             .context
-            .run(self.arena.root_trace(), Goal::Sweeping);
+            .run(&self.arena.root_trace(), Goal::Sweeping);
     }
 }
 

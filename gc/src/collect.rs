@@ -77,6 +77,13 @@ pub trait Trace<'gc> {
         }
     }
 
+    /// Takes a container that has a part in the decision what is dead.
+    #[doc(hidden)]
+    #[inline]
+    fn __weak_container(&mut self, container: crate::heap::WeakContainer<'gc>) {
+        let _ = container;
+    }
+
     /// The collector's own tracers can prove that they are.
     #[doc(hidden)]
     #[inline]
@@ -98,7 +105,6 @@ impl CollectorToken {
         mutator_stopped: true,
     };
     /// The collector looks at a value on behalf of a running `mutate`, for a barrier.
-    #[allow(dead_code, reason = "barriers that trace are next")]
     pub(crate) const MUTATING: Self = Self {
         mutator_stopped: false,
     };
@@ -151,6 +157,10 @@ impl<'gc> Trace<'gc> for Dispatch<'_, 'gc> {
 
     fn __collector(&self) -> Option<CollectorToken> {
         self.0.__collector()
+    }
+
+    fn __weak_container(&mut self, container: crate::heap::WeakContainer<'gc>) {
+        self.0.__weak_container(container);
     }
 }
 

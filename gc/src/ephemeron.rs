@@ -24,19 +24,26 @@ pub enum Weakness {
 }
 
 /// A value that may name an object weakly.
-pub trait WeakTarget<'gc> {
+///
+/// # Safety
+///
+/// - Where [`weak_target`](Self::weak_target) answers an object, the pointer to it is the only pointer that the value owns.
+/// - It gives the same answer each time, without looking at the object, which may be gone.
+pub unsafe trait WeakTarget<'gc> {
     /// The object whose death removes the entry; `None` for a plain value, which is kept (and traced) as it is.
     fn weak_target(&self) -> Option<Gc<'gc, ()>>;
 }
 
-impl<'gc, T: ?Sized + 'gc> WeakTarget<'gc> for Gc<'gc, T> {
+// SAFETY: it is one pointer.
+unsafe impl<'gc, T: ?Sized + 'gc> WeakTarget<'gc> for Gc<'gc, T> {
     #[inline]
     fn weak_target(&self) -> Option<Gc<'gc, ()>> {
         Some(Gc::erase(*self))
     }
 }
 
-impl<'gc, T: ?Sized + 'gc> WeakTarget<'gc> for GcWeak<'gc, T> {
+// SAFETY: it names no object.
+unsafe impl<'gc, T: ?Sized + 'gc> WeakTarget<'gc> for GcWeak<'gc, T> {
     #[inline]
     fn weak_target(&self) -> Option<Gc<'gc, ()>> {
         None
@@ -45,7 +52,8 @@ impl<'gc, T: ?Sized + 'gc> WeakTarget<'gc> for GcWeak<'gc, T> {
 
 macro_rules! plain_targets {
     ($($t:ty),* $(,)?) => {$(
-        impl<'gc> WeakTarget<'gc> for $t {
+        // SAFETY: it names no object.
+        unsafe impl<'gc> WeakTarget<'gc> for $t {
             #[inline]
             fn weak_target(&self) -> Option<Gc<'gc, ()>> {
                 None
@@ -117,6 +125,17 @@ pub struct EphemeronMap<'gc, K: 'gc, V: 'gc, S = RandomState> {
     buffer: Cell<NonNull<Buffer<K, V>>>,
     hasher: S,
     invariant: Invariant<'gc>,
+}
+
+/// A hasher that another map owns.
+struct Borrowed<'a, S>(&'a S);
+
+impl<S: BuildHasher> BuildHasher for Borrowed<'_, S> {
+    type Hasher = S::Hasher;
+
+    fn build_hasher(&self) -> S::Hasher {
+        self.0.build_hasher()
+    }
 }
 
 struct Of<T>(PhantomData<T>);
@@ -292,7 +311,7 @@ fn clear_slot<'gc, K, V>(
             unsafe {
                 slot.write(grave(key));
                 let head = &(*this.as_ptr()).header;
-                head.len.set(head.len.get() - 1);
+                head.len.set(head.len.get().saturating_sub(1));
             }
         }
     }
@@ -473,7 +492,7 @@ where
             mc.shade(&key);
         }
         self.set_slot(index, grave(key));
-        self.head().len.set(self.len() - 1);
+        self.head().len.set(self.len().saturating_sub(1));
         Some(value)
     }
 
@@ -571,12 +590,12 @@ where
         })
     }
 
-    /// Puts an absent key into the first place that may be used again. There is one.
+    /// Puts an absent key into the first place that may be used again. There is one, unless `Hash` or `Eq` have changed
+    /// the map meanwhile; then the entry is lost.
     fn place(&self, key: K, value: V) {
         let head = self.head();
-        let index = self.probe(&key, |slot| !matches!(slot, Slot::Full(..)));
-        let Some(index) = index else {
-            unreachable!("a rehash has made room")
+        let Some(index) = self.probe(&key, |slot| !matches!(slot, Slot::Full(..))) else {
+            return;
         };
         if matches!(self.slot(index), Some(Slot::Empty)) {
             head.used.set(head.used.get() + 1);
@@ -592,25 +611,27 @@ where
             .max(4)
             .checked_next_power_of_two()
             .ok_or(AllocError::new(()))?;
-        let fresh = Self::allocate(mc, self.weakness(), slots)?;
-        let old = self.buffer.replace(fresh);
-        // SAFETY: the old buffer is alive until the next collection.
-        let count = unsafe { old.as_ref() }.len();
-        for index in 0..count {
-            // SAFETY: as above; all slots are initialised.
-            if let Slot::Full(key, value) = unsafe { Tail::element(old, index).read() } {
-                if self.is_live(mc, &key, &value) {
-                    self.place(key, value);
-                }
+        // The new buffer is filled before anybody can see it: `Hash` may panic, or come back to this map.
+        let fresh = EphemeronMap::<'gc, K, V, Borrowed<'_, S>> {
+            buffer: Cell::new(Self::allocate(mc, self.weakness(), slots)?),
+            hasher: Borrowed(&self.hasher),
+            invariant: PhantomData,
+        };
+        let old = self.buffer.get();
+        for index in 0..self.slots() {
+            if let Some((key, value)) = self.entry_at(mc, index) {
+                fresh.place(key, value);
             }
         }
-        let context = mc.context();
-        if context.is_marking() {
-            // The owner may be black already: the new buffer is traced from its start.
-            context.shade(fresh.cast());
+        if self.buffer.get() != old {
+            return Ok(());
         }
-        if !context.is_clearing() {
-            // While clearing, the collector's list may name the old buffer.
+        let context = mc.context();
+        self.buffer.set(fresh.buffer.get());
+        // The owner may be black already: the new buffer is then traced from its start.
+        context.shade(fresh.buffer.get().cast());
+        if !context.is_clearing() && !context.is_marking() {
+            // While a cycle decides, the collector's lists may name the old buffer.
             context.free_now(old.cast());
         }
         Ok(())

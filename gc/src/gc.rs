@@ -13,6 +13,7 @@ use crate::collect::{Collect, Trace};
 use crate::error::AllocError;
 use crate::heap::VTable;
 use crate::mutation::{Finalization, Mutation};
+use crate::static_::Static;
 use crate::weak::GcWeak;
 
 /// Makes `'gc` invariant: a pointer of one arena is never taken for a pointer of another.
@@ -115,6 +116,15 @@ impl<'gc, T: Collect<'gc> + 'gc> Gc<'gc, T> {
             ptr,
             invariant: PhantomData,
         }
+    }
+}
+
+impl<'gc, T: 'static> Gc<'gc, T> {
+    /// Allocates an object of a type that holds no pointer into an arena, and need not be [`Collect`].
+    #[inline]
+    pub fn new_static(mc: &Mutation<'gc>, value: T) -> Self {
+        // SAFETY: `Static` is transparent over its value.
+        unsafe { Gc::cast(Gc::new(mc, Static(value))) }
     }
 }
 

@@ -18,6 +18,7 @@ pub mod idle;
 pub mod lock;
 pub mod metrics;
 mod mutation;
+pub mod pacing;
 pub mod roots;
 pub mod send_root;
 mod static_;
@@ -30,6 +31,7 @@ pub use arena::{__DynRootable, Arena, MarkedArena, ParkedArena, Root, Rootable, 
 pub use collect::{__MustNotImplDrop, Collect};
 pub use error::AllocError;
 pub use gc::Gc;
+pub use heap::set_zeal;
 pub use lock::{GcLock, GcOnceLock, GcRefLock, Lock, OnceLock, RefLock};
 pub use metrics::Metrics;
 pub use mutation::{Finalization, Mutation};

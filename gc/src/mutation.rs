@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use crate::collect::{Collect, Trace};
+use crate::collect::{Collect, CollectorToken, Trace};
 use crate::gc::Invariant;
 use crate::heap::Context;
 use crate::metrics::Metrics;
@@ -35,6 +35,11 @@ impl<'gc> Mutation<'gc> {
     #[inline]
     pub fn metrics(&self) -> &Metrics {
         self.context.metrics()
+    }
+
+    /// Bytes of objects, payload and external memory at this moment, garbage that is not yet swept included.
+    pub fn heap_bytes(&self) -> usize {
+        self.context.exact_heap_bytes()
     }
 
     /// Whether a step is due: one load and one compare, for an interpreter's safe points.
@@ -135,6 +140,11 @@ impl<'gc> Trace<'gc> for Shader<'_, 'gc> {
     #[inline]
     fn trace_gc_weak(&mut self, gc: GcWeak<'gc, ()>) {
         self.context.shade_weak(gc.inner().raw());
+    }
+
+    #[inline]
+    fn __collector(&self) -> Option<CollectorToken> {
+        Some(CollectorToken::MUTATING)
     }
 }
 

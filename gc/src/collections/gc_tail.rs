@@ -8,7 +8,7 @@ use crate::barrier::Write;
 use crate::collect::{Collect, Trace};
 use crate::error::AllocError;
 use crate::gc::{Gc, Invariant};
-use crate::heap::{Tail, VTable};
+use crate::heap::{Context, Tail, VTable};
 use crate::mutation::Mutation;
 
 /// A header `H` and a tail `[T]` in one allocation, behind one machine word.
@@ -46,22 +46,22 @@ unsafe impl<'gc, H: 'gc, T: 'gc> Collect<'gc> for GcTail<'gc, H, T> {
 }
 
 /// Drops what a panicking initialiser leaves behind.
-struct Unfinished<H, T> {
+struct Unfinished<'a, H, T> {
+    context: &'a Context,
     ptr: NonNull<Tail<H, T>>,
 }
 
-impl<H, T> Drop for Unfinished<H, T> {
+impl<H, T> Drop for Unfinished<'_, H, T> {
     fn drop(&mut self) {
-        // SAFETY: the cell is alive, and `len` has counted exactly the elements that are initialised. Afterwards it
-        // holds nothing that its type's destructor could still drop: the cell is given back.
+        // SAFETY: the cell is alive, nobody else has seen it, and `len` has counted exactly the elements that are
+        // initialised. Another panic in here aborts, so that nothing is dropped twice.
         unsafe {
             let elements =
                 NonNull::slice_from_raw_parts(Tail::element(self.ptr, 0), self.ptr.as_ref().len());
-            self.ptr.as_ref().set_len(0);
-            crate::heap::abandon_cell(self.ptr.cast());
             elements.drop_in_place();
             (&raw mut (*self.ptr.as_ptr()).header).drop_in_place();
         }
+        self.context.free_now(self.ptr.cast());
     }
 }
 
@@ -92,7 +92,10 @@ impl<'gc, H: Collect<'gc> + 'gc, T: Collect<'gc> + 'gc> GcTail<'gc, H, T> {
         mut init: impl FnMut(usize) -> T,
     ) -> Result<Self, AllocError<H>> {
         let ptr = Self::allocate(mc, header, len)?;
-        let unfinished = Unfinished { ptr };
+        let unfinished = Unfinished {
+            context: mc.context(),
+            ptr,
+        };
         for index in 0..len {
             let value = init(index);
             // SAFETY: the cell has room for `len` elements, and this one is the first that is not initialised.

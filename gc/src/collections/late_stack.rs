@@ -88,6 +88,13 @@ unsafe fn trace_stack<'gc, T: Collect<'gc> + Copy>(
     let this = ptr.cast::<Buffer<T>>();
     // SAFETY: the caller's contract.
     let head = unsafe { &(*this.as_ptr()).header };
+    if marker.is_probe() {
+        for index in 0..head.top.get() {
+            // SAFETY: all slots below `cap` are initialised, and `top` is at most `cap`.
+            unsafe { Tail::element(this, index).read() }.trace(marker);
+        }
+        return;
+    }
     if !marker.is_late() {
         // Met by a trace, not from the queue of stacks: the cycle sees it for the first time, or sees a grown one.
         head.scanned.set(0);

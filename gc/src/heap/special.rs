@@ -2,11 +2,14 @@
 
 use std::ptr::NonNull;
 
+use super::context::Context;
+use super::meter::Meter;
 use crate::gc::Gc;
 use crate::mutation::Finalization;
+use crate::pacing::SWEEP_DIVISOR;
 
 /// When a container is asked, once everything reachable is marked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum Stage {
     /// Weak values that are dead leave their maps, before anything is resurrected for its finalizer.
@@ -47,10 +50,62 @@ pub struct WeakContainer<'gc> {
     pub ops: &'static WeakOps,
 }
 
-/// A container of the cycle under way, and which stages it has behind it.
-pub(crate) struct Special {
-    pub(crate) object: NonNull<u8>,
-    pub(crate) ops: &'static WeakOps,
-    /// The first stage that it has not completed in this cycle.
-    pub(crate) next: Stage,
+/// A container of the cycle under way.
+#[derive(Clone, Copy)]
+pub(super) struct Special {
+    pub(super) object: NonNull<u8>,
+    pub(super) ops: &'static WeakOps,
+}
+
+impl Context {
+    /// Runs the stages that belong to marking, each for all containers; false where the budget ended first. What they
+    /// resurrect is gray.
+    pub(super) fn run_marking_stages(&self, meter: &mut Meter) -> bool {
+        self.run_stage(Stage::Values, meter) && self.run_stage(Stage::Finalize, meter)
+    }
+
+    /// Runs a stage for the containers that do not have it behind them; false where the budget ended first, or where
+    /// something became gray that is to be marked before the stage goes on.
+    pub(super) fn run_stage(&self, stage: Stage, meter: &mut Meter) -> bool {
+        let done = &self.stage_done[stage as usize];
+        loop {
+            let Some(special) = self.specials.borrow().get(done.get()).copied() else {
+                return true;
+            };
+            let takes_part = match stage {
+                Stage::Values => special.ops.values,
+                Stage::Finalize => special.ops.finalize,
+                Stage::Clear => special.ops.clear,
+            };
+            let mut complete = true;
+            if takes_part {
+                let mut fuel = Meter::PIECE_BYTES;
+                // SAFETY: the object was registered in this cycle and is alive until its sweep. The context is one
+                // whose marking has come to its end with nothing gray left.
+                complete = unsafe {
+                    (special.ops.run)(
+                        special.object.cast(),
+                        stage,
+                        Finalization::from_context(self),
+                        &mut fuel,
+                    )
+                };
+                meter.spend(
+                    (Meter::PIECE_BYTES - fuel) / 16 + 8,
+                    (Meter::PIECE_BYTES - fuel) / SWEEP_DIVISOR,
+                );
+            } else {
+                meter.spend(1, 0);
+            }
+            if complete {
+                done.set(done.get() + 1);
+            }
+            if meter.is_empty() {
+                return false;
+            }
+            if stage != Stage::Clear && !self.nothing_gray() {
+                return true;
+            }
+        }
+    }
 }

@@ -7,7 +7,7 @@ use super::Marker;
 use super::tail::Tail;
 use crate::collect::Collect;
 
-/// The answer of [`VTable::drop`] when nothing is left to drop.
+/// Where [`VTable::drop`] stands when nothing is left to drop.
 pub(crate) const DROPPED: usize = usize::MAX;
 
 /// The collector's view of a type.
@@ -31,13 +31,13 @@ pub(crate) struct VTable {
     ///
     /// The pointer is a live object of the type.
     pub(crate) trace: unsafe fn(NonNull<u8>, usize, &mut Marker),
-    /// Drops an object, or at most so many elements of a [`Tail`] from the element given; answers where to go on,
-    /// [`DROPPED`] at the end.
+    /// Drops an object, or at most so many elements of a [`Tail`] from the element given, and says where to go on,
+    /// [`DROPPED`] at the end. It says so before it runs a destructor: where that panics, nothing is dropped twice.
     ///
     /// # Safety
     ///
     /// The pointer is a live object of the type, not used again; calls go on where the last one stopped.
-    pub(crate) drop: unsafe fn(NonNull<u8>, usize, usize) -> usize,
+    pub(crate) drop: unsafe fn(NonNull<u8>, &mut usize, usize),
     /// The type's name, for reports.
     pub(crate) name: fn() -> &'static str,
 }
@@ -120,10 +120,10 @@ unsafe fn trace_sized<'gc, T: Collect<'gc>>(ptr: NonNull<u8>, _from: usize, mark
 /// # Safety
 ///
 /// `ptr` is a live `T`, not used again.
-unsafe fn drop_sized<T>(ptr: NonNull<u8>, _from: usize, _limit: usize) -> usize {
+unsafe fn drop_sized<T>(ptr: NonNull<u8>, from: &mut usize, _limit: usize) {
+    *from = DROPPED;
     // SAFETY: the caller's contract.
     unsafe { ptr.cast::<T>().drop_in_place() };
-    DROPPED
 }
 
 /// Elements of a tail that are traced at a time.
@@ -159,19 +159,20 @@ unsafe fn trace_tail<'gc, H: Collect<'gc>, T: Collect<'gc>>(
 /// # Safety
 ///
 /// `ptr` is a live `Tail<H, T>`, not used again; calls go on where the last one stopped.
-unsafe fn drop_tail<H, T>(ptr: NonNull<u8>, from: usize, limit: usize) -> usize {
+unsafe fn drop_tail<H, T>(ptr: NonNull<u8>, from: &mut usize, limit: usize) {
     let tail = ptr.cast::<Tail<H, T>>();
-    if std::mem::needs_drop::<T>() {
-        // SAFETY: the caller's contract; `from` is at most the length.
-        let (len, first) = unsafe { (tail.as_ref().len(), Tail::element(tail, from)) };
-        let count = len.saturating_sub(from).min(limit.max(1));
+    // SAFETY: the caller's contract.
+    let len = unsafe { tail.as_ref() }.len();
+    if std::mem::needs_drop::<T>() && *from < len {
+        // SAFETY: `from` is below the length.
+        let first = unsafe { Tail::element(tail, *from) };
+        let count = (len - *from).min(limit.max(1));
+        *from += count;
         // SAFETY: these elements are initialised and have not been dropped yet.
         unsafe { NonNull::slice_from_raw_parts(first, count).drop_in_place() };
-        if from + count < len {
-            return from + count;
-        }
+    } else {
+        *from = DROPPED;
+        // SAFETY: the header is dropped once, after the elements.
+        unsafe { (&raw mut (*tail.as_ptr()).header).drop_in_place() };
     }
-    // SAFETY: the header is dropped once, with the last elements.
-    unsafe { (&raw mut (*tail.as_ptr()).header).drop_in_place() };
-    DROPPED
 }

@@ -1,0 +1,374 @@
+//! The state of an arena's heap and collector.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ptr::NonNull;
+
+use super::page::PageRef;
+use super::queue::Stack;
+use super::source::Source;
+use super::space::Space;
+use super::special::Special;
+use super::sweep::Dropping;
+use super::vtable::{DROPPED, VTable};
+use super::waiting::Waiting;
+use super::zeal::Zeal;
+use crate::metrics::{self, Metrics};
+use crate::step::CollectionPhase;
+
+/// Where the cycle stands.
+///
+/// | phase | new objects | stores | what is dead |
+/// |---|---|---|---|
+/// | `Sleeping` | white | free | nothing is known |
+/// | `Marking` | white | barrier | undecided |
+/// | `Marked` | white | barrier | what is white, if nothing is changed |
+/// | `Clearing` | black | free | what is white: decided; weak containers forget it in bounded pieces |
+/// | `Sweeping` | white, in swept pages only | free | what is white in pages that are not swept |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Sleeping,
+    Marking,
+    Marked,
+    Clearing,
+    Sweeping,
+}
+
+/// A place of the cache from vtables to spaces.
+pub(super) struct Cached {
+    /// The vtable's address with the class in its low bits; 0 for none.
+    pub(super) key: Cell<usize>,
+    pub(super) space: Cell<NonNull<Space>>,
+}
+
+pub(super) const CACHE_PLACES: usize = 128;
+
+/// The state of an arena's heap and collector. All of it is interior-mutable: callbacks hold it shared.
+pub(crate) struct Context {
+    /// Bytes that may be allocated before a step is due; negative: one is due.
+    pub(super) credit: Cell<isize>,
+    /// Whether stores raise barriers: in `Marking` and `Marked`.
+    pub(super) barrier: Cell<bool>,
+    pub(super) phase: Cell<Phase>,
+    pub(super) cache: [Cached; CACHE_PLACES],
+    pub(super) source: Source,
+    pub(super) metrics: Metrics,
+    pub(super) spaces: RefCell<Vec<NonNull<Space>>>,
+    pub(super) space_of: RefCell<HashMap<usize, u32>>,
+    /// Marked objects that are to be traced.
+    pub(super) gray: Stack<NonNull<u8>>,
+    /// Objects that a backward barrier has unmarked: to be marked and traced again.
+    pub(super) again: Stack<NonNull<u8>>,
+    /// Marked objects whose trace goes on at an element.
+    pub(super) slices: Stack<(NonNull<u8>, usize)>,
+    /// Stacks that are to be scanned again when all else is marked.
+    pub(super) late: Stack<NonNull<u8>>,
+    /// Whether a marked object was not queued for lack of memory.
+    pub(super) overflowed: Cell<bool>,
+    /// Whether the root is to be traced.
+    pub(super) root_gray: Cell<bool>,
+    pub(super) waiting: Waiting,
+    pub(super) specials: RefCell<Vec<Special>>,
+    /// For each stage, how many of `specials` have it behind them.
+    pub(super) stage_done: [Cell<usize>; 3],
+    /// Steps of this cycle that ended while stacks were being scanned again.
+    pub(super) late_steps: Cell<u32>,
+    /// Whether a callback has run since the collector looked last.
+    pub(super) mutated: Cell<bool>,
+    /// Counts sweeps.
+    pub(super) epoch: Cell<u32>,
+    /// The space that is being swept.
+    pub(super) sweep_space: Cell<usize>,
+    /// Whether the sweep has come to spaces without destructors.
+    pub(super) sweep_second: Cell<bool>,
+    /// The object whose destructor is under way, in pieces.
+    pub(super) dropping: Cell<Option<Dropping>>,
+    /// What the sweep under way has found alive.
+    pub(super) survivors_bytes: Cell<usize>,
+    pub(super) survivors: Cell<usize>,
+    /// Free bytes in swept pages that were kept for the next cycle.
+    pub(super) kept_bytes: Cell<usize>,
+    /// Bytes that marking has found alive.
+    pub(super) marked_bytes: Cell<usize>,
+    /// Bytes freed that no step has reported yet.
+    pub(super) freed_unreported: Cell<usize>,
+    /// `allocated_bytes` when the last cycle began.
+    pub(super) allocated_at_start: Cell<u64>,
+    pub(super) limit_bytes: Cell<usize>,
+    /// Whether an allocation was refused: the next cycle is an emergency.
+    pub(super) refused: Cell<bool>,
+    /// Whether the arena may move between threads.
+    send: bool,
+    pub(super) zeal: Option<Zeal>,
+}
+
+impl Context {
+    pub(crate) fn new_boxed(send: bool) -> Box<Self> {
+        let Some(source) = Source::new() else {
+            super::out_of_memory()
+        };
+        let metrics = Metrics::new();
+        metrics::register(&metrics);
+        let credit = metrics.pacing().credit_after_cycle(0, 0);
+        Box::new(Self {
+            credit: Cell::new(isize::try_from(credit).unwrap_or(isize::MAX)),
+            barrier: Cell::new(false),
+            phase: Cell::new(Phase::Sleeping),
+            cache: [const {
+                Cached {
+                    key: Cell::new(0),
+                    space: Cell::new(NonNull::dangling()),
+                }
+            }; CACHE_PLACES],
+            source,
+            metrics,
+            spaces: RefCell::default(),
+            space_of: RefCell::default(),
+            gray: Stack::new(),
+            again: Stack::new(),
+            slices: Stack::new(),
+            late: Stack::new(),
+            overflowed: Cell::new(false),
+            root_gray: Cell::new(false),
+            waiting: Waiting::default(),
+            specials: RefCell::default(),
+            stage_done: [const { Cell::new(0) }; 3],
+            late_steps: Cell::new(0),
+            mutated: Cell::new(false),
+            epoch: Cell::new(0),
+            sweep_space: Cell::new(0),
+            sweep_second: Cell::new(false),
+            dropping: Cell::new(None),
+            survivors_bytes: Cell::new(0),
+            survivors: Cell::new(0),
+            kept_bytes: Cell::new(0),
+            marked_bytes: Cell::new(0),
+            freed_unreported: Cell::new(0),
+            allocated_at_start: Cell::new(0),
+            limit_bytes: Cell::new(usize::MAX),
+            refused: Cell::new(false),
+            send,
+            zeal: Zeal::from_environment(),
+        })
+    }
+
+    /// Notes that a callback begins.
+    #[inline]
+    pub(crate) fn enter(&self) {
+        self.mutated.set(true);
+        if let Some(zeal) = &self.zeal {
+            if zeal.is_due() {
+                self.credit.set(self.credit.get().min(-1));
+            }
+        }
+    }
+
+    /// Notes that the root may change.
+    pub(crate) fn root_barrier(&self) {
+        self.root_gray.set(self.barrier.get());
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    pub(crate) fn heap(&self) -> &sleepy_alloc::Heap {
+        self.source.heap()
+    }
+
+    /// Whether the arena may move between threads.
+    pub(crate) fn is_send(&self) -> bool {
+        self.send
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_marking(&self) -> bool {
+        self.barrier.get()
+    }
+
+    pub(crate) fn is_clearing(&self) -> bool {
+        self.phase.get() == Phase::Clearing
+    }
+
+    #[inline(always)]
+    pub(crate) fn debt_due(&self) -> bool {
+        self.credit.get() < 0
+    }
+
+    pub(crate) fn allocation_debt(&self) -> usize {
+        if self.debt_due() {
+            self.metrics.pacing().debt_bytes(self.credit.get())
+        } else {
+            0
+        }
+    }
+
+    pub(crate) fn set_heap_limit(&self, bytes: Option<usize>) {
+        self.limit_bytes.set(bytes.unwrap_or(usize::MAX));
+    }
+
+    pub(crate) fn add_external_bytes(&self, bytes: usize) {
+        self.metrics.add_external(bytes);
+        self.charge(bytes);
+    }
+
+    pub(crate) fn sub_external_bytes(&self, bytes: usize) {
+        let bytes = self.metrics.sub_external(bytes);
+        self.discharge(bytes);
+    }
+
+    /// Counts bytes that were allocated.
+    pub(super) fn charge(&self, bytes: usize) {
+        self.metrics.add_heap(bytes);
+        self.credit
+            .set(self.credit.get().saturating_sub_unsigned(bytes));
+    }
+
+    /// Counts bytes that were freed.
+    pub(super) fn discharge(&self, bytes: usize) {
+        self.metrics.sub_heap(bytes);
+        self.freed_unreported
+            .set(self.freed_unreported.get() + bytes);
+    }
+
+    /// Heap bytes without cells that are reserved but hold no object yet.
+    pub(crate) fn exact_heap_bytes(&self) -> usize {
+        let mut bytes = self.metrics.heap_bytes();
+        self.each_space(|space| bytes -= space.reserved() * space.cell_bytes);
+        bytes
+    }
+
+    pub(crate) fn public_phase(&self) -> CollectionPhase {
+        match self.phase.get() {
+            Phase::Sleeping => CollectionPhase::Sleeping,
+            Phase::Marked if self.nothing_gray() => CollectionPhase::Marked,
+            Phase::Marking | Phase::Marked => CollectionPhase::Marking,
+            Phase::Clearing | Phase::Sweeping => CollectionPhase::Sweeping,
+        }
+    }
+
+    /// Whether everything that is marked has been traced.
+    pub(super) fn nothing_gray(&self) -> bool {
+        !self.root_gray.get()
+            && !self.overflowed.get()
+            && self.gray.is_empty()
+            && self.again.is_empty()
+            && self.slices.is_empty()
+            && self.late.is_empty()
+    }
+
+    pub(super) fn space(&self, index: usize) -> Option<&Space> {
+        let space = self.spaces.borrow().get(index).copied();
+        // SAFETY: spaces live as long as the context.
+        space.map(|space| unsafe { space.as_ref() })
+    }
+
+    pub(super) fn each_space(&self, mut f: impl FnMut(&Space)) {
+        let mut index = 0;
+        while let Some(space) = self.space(index) {
+            f(space);
+            index += 1;
+        }
+    }
+
+    /// Frees a page that holds nothing.
+    pub(super) fn free_page(&self, space: &Space, page: PageRef) {
+        space.remove(page);
+        // SAFETY: no object is left in it, and it is on no list: lists are rebuilt by the sweep that found it empty.
+        unsafe { page.free(&self.source) };
+    }
+}
+
+/// Drops all objects of an arena; a destructor that panics does not keep the others from being dropped.
+struct DropAll<'a> {
+    spaces: &'a [NonNull<Space>],
+    space: usize,
+    page: usize,
+    cell: usize,
+    from: usize,
+}
+
+impl DropAll<'_> {
+    fn run(&mut self) {
+        while let Some(space) = self.spaces.get(self.space) {
+            // SAFETY: spaces live as long as the context.
+            let space = unsafe { space.as_ref() };
+            while let Some(page) = space.page(self.page).filter(|_| space.vtable.needs_drop) {
+                while let Some(index) = page.objects().find(|&index| index >= self.cell) {
+                    self.cell = index;
+                    while self.from != DROPPED {
+                        // SAFETY: the object is alive, and dropped from where the last call stopped.
+                        unsafe { (page.vtable.drop)(page.cell(index), &mut self.from, usize::MAX) };
+                    }
+                    self.cell += 1;
+                    self.from = 0;
+                }
+                self.page += 1;
+                self.cell = 0;
+            }
+            self.space += 1;
+            self.page = 0;
+        }
+    }
+}
+
+impl Drop for DropAll<'_> {
+    fn drop(&mut self) {
+        // After a panic: the rest. A second panic aborts, as everywhere.
+        self.run();
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        struct Free<'a>(&'a Context);
+        impl Drop for Free<'_> {
+            fn drop(&mut self) {
+                self.0.each_space(|space| {
+                    while let Some(page) = space.page(0) {
+                        self.0.free_page(space, page);
+                    }
+                });
+                for space in self.0.spaces.take() {
+                    // SAFETY: made from a box, and freed once.
+                    drop(unsafe { Box::from_raw(space.as_ptr()) });
+                }
+                metrics::unregister(&self.0.metrics);
+            }
+        }
+        let free = Free(self);
+        self.each_space(|space| {
+            space.close();
+            space.end_sweep();
+        });
+        let dropping = self.dropping.take();
+        let spaces = self.spaces.borrow().clone();
+        let mut all = DropAll {
+            spaces: &spaces,
+            space: 0,
+            page: 0,
+            cell: 0,
+            from: 0,
+        };
+        if let Some(Dropping {
+            page,
+            index,
+            mut from,
+        }) = dropping
+        {
+            while from != DROPPED {
+                // SAFETY: the object was being dropped, and is dropped from where that stopped.
+                unsafe { (page.vtable.drop)(page.cell(index), &mut from, usize::MAX) };
+            }
+        }
+        all.run();
+        drop(all);
+        drop(free);
+    }
+}
+
+/// The vtable's class key.
+#[inline(always)]
+pub(super) fn key_of(vtable: &'static VTable, class: usize) -> usize {
+    std::ptr::from_ref(vtable).addr() | class
+}

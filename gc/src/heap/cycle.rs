@@ -1,0 +1,182 @@
+//! The cycle: which phase follows which, and how far a call may go.
+
+use std::time::Instant;
+
+use super::context::{Context, Phase};
+use super::mark::Marker;
+use super::meter::Meter;
+use super::special::Stage;
+use super::zeal::Zealous;
+use crate::idle::{IdleHint, Policy};
+use crate::metrics::Cause;
+use crate::step::{Budget, CollectionPhase, Progress};
+
+/// How to trace the root.
+pub(crate) struct RootTrace {
+    pub(crate) root: *const (),
+    /// # Safety
+    ///
+    /// Called with `root`, which is alive.
+    pub(crate) trace: unsafe fn(*const (), &mut Marker),
+}
+
+/// How far a call goes.
+#[derive(Clone, Copy)]
+pub(crate) enum Goal {
+    /// Pay the debt that is due.
+    Debt,
+    /// Pay the debt that is due, up to the end of marking.
+    MarkDebt,
+    /// Pay the debt that is due, up to the end of the cycle.
+    CycleDebt,
+    /// The end of marking.
+    Marked,
+    /// The decision what is dead.
+    Sweeping,
+    /// The end of the cycle.
+    Cycle,
+    /// The budget's end, or the cycle's; start a cycle where a debt is due.
+    Step(Budget),
+    /// The same, made in a wait: starts nothing.
+    IdleStep(Budget),
+}
+
+impl Context {
+    /// Starts a cycle, unless one is under way.
+    pub(crate) fn start_cycle(&self, cause: Cause) {
+        if self.phase.get() != Phase::Sleeping {
+            return;
+        }
+        let cause = if self.refused.replace(false) {
+            Cause::Emergency
+        } else {
+            cause
+        };
+        self.metrics.cycle_begun(cause);
+        self.allocated_at_start.set(self.metrics.allocated_bytes());
+        self.marked_bytes.set(0);
+        self.late_steps.set(0);
+        self.stage_done[Stage::Values as usize].set(0);
+        self.stage_done[Stage::Finalize as usize].set(0);
+        self.root_gray.set(true);
+        self.barrier.set(true);
+        self.phase.set(Phase::Marking);
+        self.metrics
+            .set_phase(CollectionPhase::Marking, self.allocation_debt());
+    }
+
+    /// What is known about the heap, for the decision whether a cycle is worth starting.
+    pub(crate) fn hint(&self) -> IdleHint {
+        let allocated = self
+            .metrics
+            .allocated_bytes()
+            .wrapping_sub(self.allocated_at_start.get());
+        IdleHint {
+            allocated_bytes_since_cycle: usize::try_from(allocated).unwrap_or(usize::MAX),
+            live_bytes: self.metrics.live_bytes(),
+            ..IdleHint::default()
+        }
+    }
+
+    /// Whether enough was allocated for a cycle to be worth a thought; prices are the sleeper's.
+    pub(crate) fn wants_cycle(&self) -> bool {
+        self.phase.get() == Phase::Sleeping
+            && Policy::wants_cycle(self.hint().allocated_bytes_since_cycle)
+    }
+
+    /// Works towards a goal.
+    pub(crate) fn run(&self, root: &RootTrace, goal: Goal) -> Progress {
+        let begun = Instant::now();
+        let due = self.debt_due();
+        let (mut budget, may_start, idle) = match goal {
+            Goal::Debt | Goal::MarkDebt | Goal::CycleDebt => {
+                (Budget::Work(self.allocation_debt()), due, false)
+            }
+            Goal::Marked | Goal::Cycle => (Budget::Unlimited, true, false),
+            Goal::Sweeping => (Budget::Unlimited, false, false),
+            Goal::Step(budget) => (budget, due || matches!(budget, Budget::Unlimited), false),
+            Goal::IdleStep(budget) => (budget, false, true),
+        };
+        if let (Some(zeal), Goal::Debt | Goal::CycleDebt | Goal::Step(_)) = (&self.zeal, goal) {
+            match zeal.choose() {
+                Zealous::Whole => budget = Budget::Unlimited,
+                Zealous::Piece(bytes) => budget = Budget::Work(bytes),
+            }
+        }
+        let mut meter = Meter::new(budget, begun);
+        let mut finished_cycle = false;
+        let worked = self.phase.get() != Phase::Sleeping || may_start;
+        loop {
+            match self.phase.get() {
+                Phase::Sleeping if may_start && !finished_cycle => {
+                    self.start_cycle(if due {
+                        Cause::Allocation
+                    } else {
+                        Cause::Explicit
+                    });
+                }
+                Phase::Sleeping => break,
+                Phase::Marking => {
+                    if !self.mark_step(root, &mut meter) {
+                        break;
+                    }
+                    self.phase.set(Phase::Marked);
+                }
+                // A callback has run: it may have changed what is reachable.
+                Phase::Marked if self.mutated.get() || !self.nothing_gray() => {
+                    self.phase.set(Phase::Marking)
+                }
+                Phase::Marked if matches!(goal, Goal::Marked | Goal::MarkDebt) => break,
+                Phase::Marked => self.decide(),
+                Phase::Clearing | Phase::Sweeping
+                    if matches!(goal, Goal::Marked | Goal::MarkDebt | Goal::Sweeping) =>
+                {
+                    break;
+                }
+                Phase::Clearing => {
+                    if !self.clear_step(&mut meter) {
+                        break;
+                    }
+                }
+                Phase::Sweeping => {
+                    if !self.sweep_step(&mut meter) {
+                        break;
+                    }
+                    self.end_cycle();
+                    finished_cycle = true;
+                }
+            }
+        }
+        if !finished_cycle {
+            let earned = self.metrics.pacing().credit_of_work(meter.work_bytes);
+            self.credit
+                .set(self.credit.get().saturating_add_unsigned(earned));
+        }
+        let phase = self.public_phase();
+        if worked {
+            let ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            self.metrics
+                .step_ended(phase, self.allocation_debt(), idle, ns);
+        }
+        Progress::new(
+            phase,
+            meter.work_bytes,
+            self.freed_unreported.take(),
+            finished_cycle,
+        )
+    }
+
+    fn end_cycle(&self) {
+        self.each_space(super::space::Space::end_sweep);
+        let live = self.survivors_bytes.get() + self.metrics.external_bytes();
+        self.metrics.cycle_ended(live, self.survivors.get());
+        self.phase.set(Phase::Sleeping);
+        let credit = self
+            .metrics
+            .pacing()
+            .credit_after_cycle(live, self.metrics.heap_bytes());
+        self.credit
+            .set(isize::try_from(credit).unwrap_or(isize::MAX));
+        self.refused.set(false);
+    }
+}

@@ -1,0 +1,532 @@
+//! Marking: colours are bits, gray is a queue, nothing recurses.
+
+use std::ptr::NonNull;
+
+use super::context::{Context, Phase};
+use super::cycle::RootTrace;
+use super::meter::Meter;
+use super::page::{PageRef, TRACED, WAITED_FOR};
+use super::special::{Special, WeakContainer};
+use super::waiting::Waiter;
+use crate::collect::{CollectorToken, Trace};
+use crate::{Gc, GcWeak};
+
+/// Objects that are fetched into the cache before they are traced.
+const PREFETCHED: usize = 8;
+
+/// Steps that may end while stacks are being scanned again, before one step scans them to their end: a program that runs
+/// between steps could otherwise keep ahead of the scan for ever.
+const LATE_STEPS: u32 = 64;
+
+/// The collector's own tracer.
+pub(crate) struct Marker {
+    context: NonNull<Context>,
+    /// Whether the trace under way comes from the queue of stacks.
+    late: bool,
+    /// Pointers looked at.
+    ticks: usize,
+    /// Bytes of objects marked.
+    bytes: usize,
+    /// What a probe has found, and from which element on it is to be looked at: a probe changes nothing.
+    #[cfg(debug_assertions)]
+    probe: Option<Vec<(NonNull<u8>, usize)>>,
+}
+
+impl Marker {
+    fn new(context: &Context) -> Self {
+        Self {
+            context: NonNull::from(context),
+            late: false,
+            ticks: 0,
+            bytes: 0,
+            #[cfg(debug_assertions)]
+            probe: None,
+        }
+    }
+
+    /// A tracer that only finds.
+    #[cfg(debug_assertions)]
+    pub(super) fn probe(context: &Context) -> Self {
+        Self {
+            probe: Some(Vec::new()),
+            ..Self::new(context)
+        }
+    }
+
+    /// The next object that a probe has found.
+    #[cfg(debug_assertions)]
+    pub(super) fn found(&mut self) -> Option<(NonNull<u8>, usize)> {
+        self.probe.as_mut()?.pop()
+    }
+
+    /// Whether this trace changes nothing.
+    #[inline(always)]
+    pub(crate) fn is_probe(&self) -> bool {
+        #[cfg(debug_assertions)]
+        return self.probe.is_some();
+        #[cfg(not(debug_assertions))]
+        false
+    }
+
+    /// Notes what a probe has found; whether this is one.
+    #[inline(always)]
+    #[cfg_attr(
+        not(debug_assertions),
+        allow(unused_variables, reason = "there are no probes")
+    )]
+    fn find(&mut self, object: NonNull<u8>, from: usize) -> bool {
+        #[cfg(debug_assertions)]
+        if let Some(found) = &mut self.probe {
+            found.push((object, from));
+            return true;
+        }
+        false
+    }
+
+    #[inline(always)]
+    fn context(&self) -> &Context {
+        // SAFETY: a marker lives within a method of its context.
+        unsafe { self.context.as_ref() }
+    }
+
+    /// Marks an object, and queues it where it must be traced.
+    #[inline(always)]
+    pub(crate) fn mark(&mut self, object: NonNull<u8>) {
+        if self.find(object, 0) {
+            return;
+        }
+        self.ticks += 1;
+        // SAFETY: only objects are marked.
+        let page = unsafe { PageRef::of(object) };
+        if page.set_marked(page.bit_of(object)) {
+            self.bytes += page.cell_bytes;
+            let flags = page.flags.get();
+            if flags != 0 {
+                self.context().newly_marked(object, flags);
+            }
+        }
+    }
+
+    pub(crate) fn is_marked(&self, object: NonNull<u8>) -> bool {
+        self.context().is_marked(object)
+    }
+
+    /// Queues the rest of a trace, from an element on.
+    pub(crate) fn push_slice(&mut self, object: NonNull<u8>, from: usize) {
+        if !self.find(object, from) {
+            self.context().push_slice(object, from);
+        }
+    }
+
+    /// Queues a stack to be scanned again.
+    pub(crate) fn push_late(&mut self, stack: NonNull<u8>) {
+        self.context().push_late(stack);
+    }
+
+    /// Whether the trace under way comes from the queue of stacks.
+    pub(crate) fn is_late(&self) -> bool {
+        self.late
+    }
+
+    /// Remembers a container that takes part in the decision what is dead.
+    pub(crate) fn register(&mut self, container: WeakContainer<'_>) {
+        if !self.is_probe() {
+            self.context()
+                .register(container.object.raw(), container.ops);
+        }
+    }
+
+    /// Has the trace of `map` go on at `from` as soon as `key` is marked; false where there is no memory for that.
+    pub(crate) fn wait_for(&mut self, key: NonNull<u8>, map: NonNull<u8>, from: usize) -> bool {
+        if self.is_probe() {
+            return true;
+        }
+        // SAFETY: keys are objects.
+        let page = unsafe { PageRef::of(key) };
+        page.flags.set(page.flags.get() | WAITED_FOR);
+        self.context().waiting.add(key, Waiter { map, from })
+    }
+
+    /// The cost so far, which starts anew.
+    fn take_cost(&mut self) -> (usize, usize) {
+        (
+            std::mem::take(&mut self.ticks) + 1,
+            std::mem::take(&mut self.bytes),
+        )
+    }
+}
+
+impl<'gc> Trace<'gc> for Marker {
+    #[inline(always)]
+    fn trace_gc(&mut self, gc: Gc<'gc, ()>) {
+        self.mark(gc.raw());
+    }
+
+    #[inline]
+    fn trace_gc_weak(&mut self, gc: GcWeak<'gc, ()>) {
+        self.ticks += 1;
+        if !self.is_probe() {
+            self.context().shade_weak(gc.inner().raw());
+        }
+    }
+
+    #[inline]
+    fn __collector(&self) -> Option<CollectorToken> {
+        Some(CollectorToken::STOPPED)
+    }
+
+    #[inline]
+    fn __weak_container(&mut self, container: WeakContainer<'gc>) {
+        self.register(container);
+    }
+}
+
+/// Puts an object back on a queue when its trace panics.
+struct Requeue<'a> {
+    context: &'a Context,
+    object: NonNull<u8>,
+    from: usize,
+    late: bool,
+}
+
+impl Drop for Requeue<'_> {
+    #[cold]
+    fn drop(&mut self) {
+        if self.late {
+            self.context.push_late(self.object);
+        } else {
+            self.context.push_slice(self.object, self.from);
+        }
+    }
+}
+
+/// The objects on their way into the cache, oldest first.
+struct Ring<'a> {
+    context: &'a Context,
+    objects: [NonNull<u8>; PREFETCHED],
+    start: usize,
+    len: usize,
+}
+
+impl<'a> Ring<'a> {
+    fn new(context: &'a Context) -> Self {
+        Self {
+            context,
+            objects: [NonNull::dangling(); PREFETCHED],
+            start: 0,
+            len: 0,
+        }
+    }
+
+    /// The next gray object; others are fetched meanwhile.
+    #[inline(always)]
+    fn next(&mut self) -> Option<NonNull<u8>> {
+        while self.len < PREFETCHED {
+            let Some(object) = self.context.gray.pop() else {
+                break;
+            };
+            prefetch(object);
+            self.objects[(self.start + self.len) % PREFETCHED] = object;
+            self.len += 1;
+        }
+        if self.len == 0 {
+            return None;
+        }
+        let object = self.objects[self.start];
+        self.start = (self.start + 1) % PREFETCHED;
+        self.len -= 1;
+        Some(object)
+    }
+}
+
+impl Drop for Ring<'_> {
+    fn drop(&mut self) {
+        for nth in 0..self.len {
+            self.context
+                .push_gray(self.objects[(self.start + nth) % PREFETCHED]);
+        }
+    }
+}
+
+#[inline(always)]
+fn prefetch(object: NonNull<u8>) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of any address is harmless.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(
+            object.as_ptr().cast(),
+        );
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = object;
+}
+
+impl Context {
+    /// Marks, until everything reachable is marked and traced, weak values and finalizers are decided, and nothing has
+    /// changed since; false where the budget ended first.
+    pub(super) fn mark_step(&self, root: &RootTrace, meter: &mut Meter) -> bool {
+        self.mutated.set(false);
+        let mut marker = Marker::new(self);
+        loop {
+            if !self.drain(root, &mut marker, meter) {
+                return false;
+            }
+            if let Some(stack) = self.late.pop() {
+                marker.late = true;
+                self.trace(&mut marker, stack, 0);
+                marker.late = false;
+                meter.spend(4, 0);
+                self.account(&mut marker, meter);
+                if meter.is_empty() && !self.late.is_empty() {
+                    self.late_steps.set(self.late_steps.get() + 1);
+                    if self.late_steps.get() <= LATE_STEPS {
+                        return false;
+                    }
+                    meter.lift();
+                }
+                continue;
+            }
+            if self.overflowed.replace(false) {
+                self.rescan_marked(&mut marker, meter);
+                continue;
+            }
+            if !self.run_marking_stages(meter) {
+                return false;
+            }
+            if self.nothing_gray() {
+                return true;
+            }
+        }
+    }
+
+    /// Traces what is gray; false where the budget ended first.
+    fn drain(&self, root: &RootTrace, marker: &mut Marker, meter: &mut Meter) -> bool {
+        if self.root_gray.get() {
+            if meter.is_empty() {
+                return false;
+            }
+            // SAFETY: the root is alive, and no callback is running.
+            unsafe { (root.trace)(root.root, marker) };
+            // Only now: a trace that panics is done again.
+            self.root_gray.set(false);
+            self.account(marker, meter);
+        }
+        let mut ring = Ring::new(self);
+        loop {
+            if meter.is_empty() {
+                return false;
+            }
+            if let Some(object) = ring.next() {
+                self.trace(marker, object, 0);
+            } else if let Some(object) = self.again.pop() {
+                // SAFETY: only objects are queued.
+                let page = unsafe { PageRef::of(object) };
+                if page.set_marked(page.bit_of(object)) {
+                    if page.flags.get() & WAITED_FOR != 0 {
+                        self.resume_waiters(object);
+                    }
+                    self.trace(marker, object, 0);
+                }
+            } else if let Some((object, from)) = self.slices.pop() {
+                self.trace(marker, object, from);
+            } else {
+                return true;
+            }
+            self.account(marker, meter);
+        }
+    }
+
+    #[inline(always)]
+    fn account(&self, marker: &mut Marker, meter: &mut Meter) {
+        let (ticks, bytes) = marker.take_cost();
+        self.marked_bytes.set(self.marked_bytes.get() + bytes);
+        meter.spend(ticks, bytes);
+    }
+
+    #[inline(always)]
+    fn trace(&self, marker: &mut Marker, object: NonNull<u8>, from: usize) {
+        let requeue = Requeue {
+            context: self,
+            object,
+            from,
+            late: marker.late,
+        };
+        // SAFETY: only live objects are queued, and their page's vtable is theirs. No callback is running.
+        unsafe { (PageRef::of(object).vtable.trace)(object, from, marker) };
+        std::mem::forget(requeue);
+    }
+
+    /// Traces all marked objects again: some were marked when there was no memory to queue them.
+    #[cold]
+    fn rescan_marked(&self, marker: &mut Marker, meter: &mut Meter) {
+        self.each_space(|space| {
+            let mut index = 0;
+            while let Some(page) = space.page(index).filter(|_| space.vtable.needs_trace) {
+                for cell in page.objects() {
+                    let object = page.cell(cell);
+                    if page.is_marked(page.bit_of(object)) {
+                        self.trace(marker, object, 0);
+                        while let Some((object, from)) = self.slices.pop() {
+                            self.trace(marker, object, from);
+                        }
+                    }
+                }
+                index += 1;
+            }
+        });
+        self.account(marker, meter);
+    }
+
+    /// What follows when an object of a page with these flags was marked.
+    #[inline]
+    pub(super) fn newly_marked(&self, object: NonNull<u8>, flags: u8) {
+        if flags & TRACED != 0 {
+            self.push_gray(object);
+        }
+        if flags & WAITED_FOR != 0 {
+            self.resume_waiters(object);
+        }
+    }
+
+    #[cold]
+    fn resume_waiters(&self, key: NonNull<u8>) {
+        self.waiting
+            .take(key, |waiter| self.push_slice(waiter.map, waiter.from));
+    }
+
+    #[inline(always)]
+    fn push_gray(&self, object: NonNull<u8>) {
+        if !self.gray.push(object) {
+            self.overflowed.set(true);
+        }
+    }
+
+    fn push_slice(&self, object: NonNull<u8>, from: usize) {
+        if !self.slices.push((object, from)) {
+            self.overflowed.set(true);
+        }
+    }
+
+    /// Queues a stack to be scanned again; answers whether it is queued.
+    pub(crate) fn push_late(&self, stack: NonNull<u8>) -> bool {
+        if self.late.push(stack) {
+            return true;
+        }
+        // The rescan of all marked objects comes by it, after the callback.
+        self.overflowed.set(true);
+        false
+    }
+
+    /// Remembers a container for the stages of this cycle.
+    pub(crate) fn register(&self, object: NonNull<u8>, ops: &'static super::WeakOps) {
+        let mut specials = self.specials.borrow_mut();
+        if specials.try_reserve(1).is_err() {
+            super::out_of_memory();
+        }
+        specials.push(Special { object, ops });
+    }
+
+    /// Remembers a container that was made while others are being cleared, with entries that may be dead.
+    pub(crate) fn register_in_clear(&self, object: NonNull<u8>, ops: &'static super::WeakOps) {
+        if self.phase.get() == Phase::Clearing {
+            self.register(object, ops);
+        }
+    }
+
+    /// Whether the object is marked.
+    pub(crate) fn is_marked(&self, object: NonNull<u8>) -> bool {
+        // SAFETY: callers name objects.
+        let page = unsafe { PageRef::of(object) };
+        page.is_marked(page.bit_of(object))
+    }
+
+    /// Marks an object from a callback.
+    pub(crate) fn shade(&self, object: NonNull<u8>) {
+        if self.barrier.get() {
+            let mut marker = Marker::new(self);
+            marker.mark(object);
+            self.marked_bytes
+                .set(self.marked_bytes.get() + marker.bytes);
+        }
+    }
+
+    /// Remembers a weak pointer to an object.
+    pub(crate) fn shade_weak(&self, object: NonNull<u8>) {
+        // SAFETY: callers name objects, dropped ones that a weak pointer holds included.
+        let page = unsafe { PageRef::of(object) };
+        let bit = page.bit_of(object);
+        if !page.set_weak(bit, &self.source) && page.is_allocated(bit) {
+            // No memory to remember it by: the object lives for another cycle. One that is dropped already can't be
+            // held that way.
+            self.shade(object);
+        }
+    }
+
+    /// Marks an object that was found dead, but not swept, again. For objects that need no trace only.
+    pub(crate) fn revive(&self, object: NonNull<u8>) {
+        if self.phase.get() == Phase::Clearing {
+            // SAFETY: callers name objects.
+            let page = unsafe { PageRef::of(object) };
+            page.set_marked(page.bit_of(object));
+        }
+    }
+
+    /// Whether an object that a weak pointer names may be used.
+    pub(crate) fn is_upgradable(&self, object: NonNull<u8>) -> bool {
+        // SAFETY: a weak pointer names an object, or a cell that it holds.
+        let page = unsafe { PageRef::of(object) };
+        let bit = page.bit_of(object);
+        page.is_allocated(bit)
+            && match self.phase.get() {
+                // Nothing is decided.
+                Phase::Sleeping | Phase::Marking | Phase::Marked => true,
+                // What is white is dead; what was allocated since is black.
+                Phase::Clearing => page.is_marked(bit),
+                // A swept page has only survivors and new objects.
+                Phase::Sweeping => page.swept.get() == self.epoch.get() || page.is_marked(bit),
+            }
+    }
+
+    /// Has a marked parent traced again, where the child, if any is given, is not marked.
+    pub(crate) fn backward_barrier(&self, parent: NonNull<u8>, child: Option<NonNull<u8>>) {
+        // SAFETY: callers name objects.
+        let page = unsafe { PageRef::of(parent) };
+        let bit = page.bit_of(parent);
+        if page.is_marked(bit)
+            && page.flags.get() & TRACED != 0
+            && child.is_none_or(|child| !self.is_marked(child))
+        {
+            self.unmark(page, parent);
+        }
+    }
+
+    /// As [`Context::backward_barrier`] for a weak child.
+    pub(crate) fn backward_barrier_weak(&self, parent: NonNull<u8>, _child: NonNull<u8>) {
+        self.backward_barrier(parent, None);
+    }
+
+    /// Turns a marked object white, and queues it to be marked and traced again. It is queued once however often its
+    /// barrier is raised, since it is white from then on.
+    fn unmark(&self, page: PageRef, object: NonNull<u8>) {
+        if self.again.push(object) {
+            page.clear_marked(page.bit_of(object));
+        } else {
+            // It stays marked: the rescan of all marked objects comes by it.
+            self.overflowed.set(true);
+        }
+    }
+
+    /// Marks a child where the parent, if any is given, is marked.
+    pub(crate) fn forward_barrier(&self, parent: Option<NonNull<u8>>, child: NonNull<u8>) {
+        if parent.is_none_or(|parent| self.is_marked(parent)) {
+            self.shade(child);
+        }
+    }
+
+    /// As [`Context::forward_barrier`] for a weak child.
+    pub(crate) fn forward_barrier_weak(&self, parent: Option<NonNull<u8>>, child: NonNull<u8>) {
+        if parent.is_none_or(|parent| self.is_marked(parent)) {
+            self.shade_weak(child);
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The pages of one vtable and size class, and the cells of one of them that are handed out next.
+
+use std::cell::{Cell, UnsafeCell};
+use std::ptr::NonNull;
+
+use super::page::PageRef;
+use super::vtable::VTable;
+
+/// The pages of one vtable and size class.
+pub(super) struct Space {
+    /// Reserved cells of the bitmap word at `word_base` that are not handed out yet.
+    free: Cell<u64>,
+    /// The cell of bit 0 of that word.
+    word_base: Cell<NonNull<u8>>,
+    pub(super) cell_bytes: usize,
+    /// The page that cells are reserved in.
+    pub(super) open: Cell<Option<PageRef>>,
+    /// The bitmap word that is reserved from.
+    pub(super) word: Cell<usize>,
+    /// Whether a cell of the open page was freed behind `word`.
+    pub(super) look_again: Cell<bool>,
+    /// Pages with free cells that can be used at once.
+    pub(super) free_pages: Cell<Option<PageRef>>,
+    /// Pages with free cells in units that are released: used last.
+    pub(super) holed_pages: Cell<Option<PageRef>>,
+    pub(super) vtable: &'static VTable,
+    /// Whether each page holds one object.
+    pub(super) large: bool,
+    pub(super) index: u32,
+    pages: UnsafeCell<Vec<PageRef>>,
+    /// Pages below are swept, while a sweep is under way.
+    cursor: Cell<usize>,
+}
+
+impl Space {
+    pub(super) fn new(vtable: &'static VTable, cell_bytes: usize, large: bool, index: u32) -> Self {
+        Self {
+            free: Cell::new(0),
+            word_base: Cell::new(NonNull::dangling()),
+            cell_bytes,
+            open: Cell::new(None),
+            word: Cell::new(0),
+            look_again: Cell::new(false),
+            free_pages: Cell::new(None),
+            holed_pages: Cell::new(None),
+            vtable,
+            large,
+            index,
+            pages: UnsafeCell::new(Vec::new()),
+            cursor: Cell::new(0),
+        }
+    }
+
+    /// Hands out a reserved cell.
+    #[inline(always)]
+    pub(super) fn pop(&self) -> Option<NonNull<u8>> {
+        let free = self.free.get();
+        if free == 0 {
+            return None;
+        }
+        self.free.set(free & (free - 1));
+        // SAFETY: the cell of each reserved bit lies in the open page.
+        Some(unsafe {
+            self.word_base
+                .get()
+                .add(free.trailing_zeros() as usize * self.cell_bytes)
+        })
+    }
+
+    /// Makes cells that were reserved in the open page the ones to hand out.
+    pub(super) fn install(&self, page: PageRef, word: usize, free: u64) {
+        debug_assert_eq!(self.free.get(), 0);
+        self.word.set(word);
+        self.word_base.set(page.cell(word * 64));
+        self.free.set(free);
+    }
+
+    /// Cells that are reserved and not handed out.
+    pub(super) fn reserved(&self) -> usize {
+        self.free.get().count_ones() as usize
+    }
+
+    /// Closes the open page; answers how many reserved cells were given back.
+    pub(super) fn close(&self) -> usize {
+        let unused = self.reserved();
+        if let Some(page) = self.open.take() {
+            page.unreserve(self.word.get(), self.free.replace(0));
+        }
+        self.look_again.set(false);
+        unused
+    }
+
+    #[allow(clippy::mut_from_ref, reason = "private; see SAFETY")]
+    fn list(&self) -> &mut Vec<PageRef> {
+        // SAFETY: `Space` is `!Sync`, and each method below uses the reference up before it returns.
+        unsafe { &mut *self.pages.get() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.list().len()
+    }
+
+    pub(super) fn page(&self, index: usize) -> Option<PageRef> {
+        self.list().get(index).copied()
+    }
+
+    /// Adds a page; false where there is no memory for the list.
+    pub(super) fn add(&self, page: PageRef) -> bool {
+        let list = self.list();
+        let Ok(index) = u32::try_from(list.len()) else {
+            return false;
+        };
+        if list.try_reserve(1).is_err() {
+            return false;
+        }
+        page.index.set(index);
+        list.push(page);
+        true
+    }
+
+    /// Takes a page off the list, keeping swept pages below the cursor and unswept ones above.
+    pub(super) fn remove(&self, page: PageRef) {
+        let list = self.list();
+        let mut hole = page.index.get() as usize;
+        debug_assert!(list[hole] == page);
+        if hole < self.cursor.get() {
+            let last_swept = self.cursor.get() - 1;
+            self.cursor.set(last_swept);
+            list[hole] = list[last_swept];
+            list[hole]
+                .index
+                .set(u32::try_from(hole).unwrap_or(u32::MAX));
+            hole = last_swept;
+        }
+        list.swap_remove(hole);
+        if let Some(moved) = list.get(hole) {
+            moved.index.set(u32::try_from(hole).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// The next page that this sweep has not come to.
+    pub(super) fn next_unswept(&self, epoch: u32) -> Option<PageRef> {
+        while let Some(page) = self.page(self.cursor.get()) {
+            if page.swept.get() != epoch {
+                return Some(page);
+            }
+            self.cursor.set(self.cursor.get() + 1);
+        }
+        None
+    }
+
+    /// Begins a sweep: nothing is swept, and no page is known to have free cells.
+    pub(super) fn begin_sweep(&self) {
+        self.cursor.set(0);
+        self.free_pages.set(None);
+        self.holed_pages.set(None);
+    }
+
+    /// Ends a sweep.
+    pub(super) fn end_sweep(&self) {
+        self.cursor.set(0);
+    }
+
+    /// Puts a page on the list of pages with free cells, unless it is on one.
+    pub(super) fn offer(&self, page: PageRef) {
+        Self::push(&self.free_pages, page);
+    }
+
+    /// Puts a page on the list of pages with released units, unless it is on one.
+    pub(super) fn offer_holed(&self, page: PageRef) {
+        Self::push(&self.holed_pages, page);
+    }
+
+    fn push(list: &Cell<Option<PageRef>>, page: PageRef) {
+        if !page.listed.replace(true) {
+            page.next.set(list.replace(Some(page)));
+        }
+    }
+
+    /// Takes a page from a list.
+    pub(super) fn pop_page(list: &Cell<Option<PageRef>>) -> Option<PageRef> {
+        let page = list.get()?;
+        list.set(page.next.take());
+        page.listed.set(false);
+        Some(page)
+    }
+}

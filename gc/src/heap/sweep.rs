@@ -1,0 +1,215 @@
+//! Sweeping: page by page, lazily where nothing needs dropping.
+
+use super::context::{Context, Phase};
+use super::meter::Meter;
+use super::page::{Bit, PageRef};
+use super::source::PAGE_BYTES;
+use super::space::Space;
+use super::special::Stage;
+use super::vtable::DROPPED;
+use super::zeal;
+use crate::pacing::SWEEP_DIVISOR;
+
+/// An object whose destructor runs in pieces.
+#[derive(Clone, Copy)]
+pub(super) struct Dropping {
+    pub(super) page: PageRef,
+    pub(super) index: usize,
+    /// Where the destructor goes on.
+    pub(super) from: usize,
+}
+
+/// Elements dropped between two looks at the budget.
+const DROPPED_AT_A_TIME: usize = 16;
+
+/// What a destructor counts for, in pointers looked at: it usually frees memory.
+const TICKS_PER_DROP: usize = 8;
+
+impl Context {
+    /// Decides: what is white is dead.
+    pub(super) fn decide(&self) {
+        // Cells that are reserved, but hold nothing yet, must not be taken for dead objects later, and what is
+        // allocated in them from now on must be black: they are given back.
+        self.close_spaces();
+        self.barrier.set(false);
+        self.phase.set(Phase::Clearing);
+        self.waiting.reset();
+        self.gray.reset();
+        self.again.reset();
+        self.slices.reset();
+        self.late.reset();
+        self.stage_done[Stage::Clear as usize].set(0);
+    }
+
+    pub(super) fn close_spaces(&self) {
+        self.each_space(|space| {
+            let unused = space.close();
+            self.metrics.undo_heap(unused * space.cell_bytes);
+            self.credit.set(
+                self.credit
+                    .get()
+                    .saturating_add_unsigned(unused * space.cell_bytes),
+            );
+        });
+    }
+
+    /// Has weak containers forget the dead, then begins to sweep; false where the budget ended first.
+    pub(super) fn clear_step(&self, meter: &mut Meter) -> bool {
+        if !self.run_stage(Stage::Clear, meter) {
+            return false;
+        }
+        self.specials.borrow_mut().clear();
+        self.close_spaces();
+        self.epoch.set(self.epoch.get().wrapping_add(1));
+        self.each_space(Space::begin_sweep);
+        self.sweep_space.set(0);
+        self.sweep_second.set(false);
+        self.survivors.set(0);
+        self.survivors_bytes.set(0);
+        self.kept_bytes.set(0);
+        self.phase.set(Phase::Sweeping);
+        true
+    }
+
+    /// Sweeps; true at the end, false where the budget ended first.
+    ///
+    /// Pages with destructors come first: allocation can't sweep those.
+    pub(super) fn sweep_step(&self, meter: &mut Meter) -> bool {
+        if !self.finish_dropping(meter) {
+            return false;
+        }
+        loop {
+            let Some(space) = self.space(self.sweep_space.get()) else {
+                self.sweep_space.set(0);
+                if self.sweep_second.replace(true) {
+                    return true;
+                }
+                continue;
+            };
+            if space.vtable.needs_drop != self.sweep_second.get() {
+                while let Some(page) = space.next_unswept(self.epoch.get()) {
+                    if space.vtable.needs_drop && !self.drop_dead(page, meter) {
+                        return false;
+                    }
+                    self.sweep_page(space, page, false);
+                    if meter.is_empty() {
+                        return false;
+                    }
+                    meter.spend(page_ticks(space), PAGE_BYTES / SWEEP_DIVISOR);
+                }
+            }
+            self.sweep_space.set(self.sweep_space.get() + 1);
+            meter.spend(1, 0);
+        }
+    }
+
+    /// Runs the destructors of a page's dead objects; false where the budget ended first.
+    fn drop_dead(&self, page: PageRef, meter: &mut Meter) -> bool {
+        let mut from = 0;
+        while let Some(index) = page.next_dead(from) {
+            if meter.is_empty() {
+                return false;
+            }
+            // Before its destructor: one that panics is not run again.
+            page.clear_allocated(Bit::of(index));
+            self.discharge(page.cell_bytes);
+            self.dropping.set(Some(Dropping {
+                page,
+                index,
+                from: 0,
+            }));
+            if !self.finish_dropping(meter) {
+                return false;
+            }
+            from = index + 1;
+        }
+        true
+    }
+
+    /// Goes on with a destructor that is under way; false where the budget ended first.
+    fn finish_dropping(&self, meter: &mut Meter) -> bool {
+        while let Some(Dropping { page, index, from }) = self.dropping.get() {
+            /// Remembers how far a destructor has come, also when it panics.
+            struct Advance<'a>(&'a Context, Dropping);
+            impl Drop for Advance<'_> {
+                fn drop(&mut self) {
+                    self.0
+                        .dropping
+                        .set((self.1.from != DROPPED).then_some(self.1));
+                }
+            }
+            let object = page.cell(index);
+            let mut advance = Advance(self, Dropping { page, index, from });
+            // SAFETY: the object was found dead, and is dropped from where the last call stopped; its cell is not used
+            // again before its page is swept.
+            unsafe { (page.vtable.drop)(object, &mut advance.1.from, DROPPED_AT_A_TIME) };
+            let ended = advance.1.from == DROPPED;
+            drop(advance);
+            meter.spend(TICKS_PER_DROP, 0);
+            if ended {
+                if self.zeal.is_some() {
+                    // SAFETY: the object has been dropped.
+                    unsafe { zeal::poison(object, page.cell_bytes) };
+                }
+            } else if meter.is_empty() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Sweeps a page whose dead objects need no drop any more; true if it has free cells that can be used at once. An
+    /// empty page goes back to the heap, unless allocation wants one.
+    pub(super) fn sweep_page(&self, space: &Space, page: PageRef, wanted: bool) -> bool {
+        if self.zeal.is_some() {
+            self.poison_dead(page);
+        }
+        let swept = page.sweep();
+        page.swept.set(self.epoch.get());
+        page.listed.set(false);
+        self.discharge(swept.freed * page.cell_bytes);
+        self.survivors.set(self.survivors.get() + swept.live);
+        self.survivors_bytes
+            .set(self.survivors_bytes.get() + swept.live * page.cell_bytes);
+        if swept.live + swept.held == 0 && !wanted {
+            self.free_page(space, page);
+            return false;
+        }
+        let free_bytes = page.free_bytes(swept);
+        if free_bytes == 0 {
+            return false;
+        }
+        if wanted {
+            return true;
+        }
+        // Memory for the next cycle's allocations is kept; what is beyond goes back, unit by unit.
+        let kept = self.kept_bytes.get();
+        if kept > self.metrics.pacing().sleep_bytes(self.marked_bytes.get()) {
+            page.release(&self.source);
+        } else {
+            self.kept_bytes.set(kept + free_bytes);
+        }
+        if !space.large {
+            space.offer(page);
+        }
+        false
+    }
+
+    fn poison_dead(&self, page: PageRef) {
+        let mut from = 0;
+        while let Some(index) = page.next_dead(from) {
+            // SAFETY: the object is dead, and dropped or in no need of it.
+            unsafe { zeal::poison(page.cell(index), page.cell_bytes) };
+            from = index + 1;
+        }
+    }
+}
+
+/// The cost of sweeping a page, in pointers looked at.
+fn page_ticks(space: &Space) -> usize {
+    if space.large {
+        16
+    } else {
+        16 + PAGE_BYTES / space.cell_bytes / 64
+    }
+}
