@@ -213,3 +213,9 @@ fn free_units(page: &Page, should_stop: &dyn Fn() -> bool) -> Option<PageUnits> 
     }
     Some(found)
 }
+
+/// Units of a page that are out, as their words say.
+#[cfg(any(test, sleepy_check))]
+pub(crate) fn released_units(page: &Page) -> usize {
+    lane(page, Word::unused).count_ones() as usize
+}

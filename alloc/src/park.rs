@@ -19,7 +19,7 @@
 //! Every change of owner is a release by the one that gives up and an acquire by the one that takes: all that the old
 //! owner wrote to the heap is seen by the new one.
 
-use crate::sync::{Futex, Ordering, pause};
+use crate::sync::{Futex, Ordering, pause, sequential};
 
 const RUNNING: u32 = 0;
 const PARKED: u32 = 1;
@@ -66,11 +66,13 @@ impl ParkWord {
     pub fn lend(&self) {
         debug_assert_eq!(self.futex.word.load(Ordering::Relaxed), RUNNING);
         self.futex.word.store(PARKED, Ordering::SeqCst);
+        sequential();
     }
 
     /// Whether a claim would succeed at this moment. Sequentially consistent: the scavenger asks this after it has
     /// left its schedule, see [`crate::schedule`].
     pub fn is_parked(&self) -> bool {
+        sequential();
         self.futex.word.load(Ordering::SeqCst) == PARKED
     }
 

@@ -18,7 +18,7 @@
 //! | 0 | 0 | sleeps until it is woken |
 //! | any | 1 | will take a turn at once |
 
-use crate::sync::{AtomicU32, Futex, Ordering};
+use crate::sync::{AtomicU32, Futex, Ordering, sequential};
 
 const CLEAR: u32 = 0;
 const SET: u32 = 1;
@@ -49,6 +49,7 @@ impl Schedule {
     /// Whether the scavenger comes by itself. Ask after what it is to find has been published.
     #[inline]
     pub fn is_marked(&self) -> bool {
+        sequential();
         self.mark.load(Ordering::SeqCst) != CLEAR
     }
 
@@ -74,7 +75,9 @@ impl Schedule {
 
     /// The scavenger takes its promise back. True: it had given one, and has to look at everything once more.
     pub fn leave(&self) -> bool {
-        self.mark.swap(CLEAR, Ordering::SeqCst) != CLEAR
+        let was_marked = self.mark.swap(CLEAR, Ordering::SeqCst) != CLEAR;
+        sequential();
+        was_marked
     }
 
     /// The scavenger, which has given no promise, sleeps until it is woken.

@@ -4,10 +4,14 @@
 //! `active`; while the heap is lent that points at [`inner::LENT`], where no class has a page and no page is found to
 //! be its own, so that every call goes the slow way and takes the heap back first.
 
+#[cfg(any(test, sleepy_check))]
+mod check;
 pub(crate) mod inner;
 mod large;
 mod small;
 mod sweep;
+#[cfg(test)]
+mod tests;
 
 use crate::page::{Kind, Page};
 use crate::size_class::class_for;

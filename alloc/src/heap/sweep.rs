@@ -40,6 +40,8 @@ impl Inner {
         self.mid_sweep.set(false);
         self.sweeps.set(self.sweeps.get().wrapping_add(1));
         self.floor.set(self.slack());
+        #[cfg(sleepy_check)]
+        self.check();
         true
     }
 

@@ -1,0 +1,236 @@
+//! The heap against a naive record, with a walk of every page after each step, and with an OS that fails.
+
+use super::*;
+use crate::os::faulty::{Call, failing_after};
+use crate::{flight, purge::Due};
+use proptest::prelude::*;
+
+/// A block that the record says is in use.
+struct Held {
+    block: NonNull<u8>,
+    layout: Layout,
+    fill: u8,
+}
+
+impl Held {
+    fn new(heap: &Heap, size: usize, fill: u8) -> Option<Self> {
+        let layout = Layout::from_size_align(size, 8).unwrap();
+        let block = heap.alloc(layout)?;
+        // SAFETY: a new block of this size.
+        unsafe { block.write_bytes(fill, size) };
+        Some(Self {
+            block,
+            layout,
+            fill,
+        })
+    }
+
+    fn check(&self) {
+        // SAFETY: the block is live, and filled.
+        let bytes = unsafe { core::slice::from_raw_parts(self.block.as_ptr(), self.layout.size()) };
+        assert!(
+            bytes.iter().all(|&byte| byte == self.fill),
+            "{:?} was overwritten",
+            self.layout
+        );
+    }
+
+    fn free(self, heap: &Heap) {
+        self.check();
+        // SAFETY: the block is live, and forgotten.
+        unsafe { heap.free(self.block) };
+    }
+}
+
+fn purge_everything() -> usize {
+    flight::pass(&mut Due::everything(4096), usize::MAX)
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Alloc { class_bytes: usize, count: usize },
+    FreeSome { keep_every: usize },
+    Free { which: usize },
+    Sweep { looks: usize },
+    Purge,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let size = prop_oneof![
+        1usize..100,
+        100usize..3000,
+        3000usize..30_000,
+        60_000usize..300_000
+    ];
+    prop::collection::vec(
+        prop_oneof![
+            4 => (size, 1usize..200).prop_map(|(class_bytes, count)| Step::Alloc { class_bytes, count: count.min(1 + 4_000_000 / class_bytes / 20) }),
+            2 => (1usize..30).prop_map(|keep_every| Step::FreeSome { keep_every }),
+            4 => any::<usize>().prop_map(|which| Step::Free { which }),
+            3 => (0usize..60).prop_map(|looks| Step::Sweep { looks }),
+            1 => Just(Step::Purge),
+        ],
+        1..40,
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn sweeps_and_purges_leave_every_block_and_every_count(steps in steps()) {
+        let heap = Heap::new().unwrap();
+        let mut held: Vec<Held> = Vec::new();
+        for (nth, step) in steps.into_iter().enumerate() {
+            match step {
+                Step::Alloc { class_bytes, count } => {
+                    held.extend((0..count).map(|_| Held::new(&heap, class_bytes, nth as u8).unwrap()));
+                }
+                Step::FreeSome { keep_every } => {
+                    let (keep, free): (Vec<_>, Vec<_>) = held.drain(..).enumerate().partition(|(nth, _)| nth % keep_every == 0);
+                    held.extend(keep.into_iter().map(|(_, held)| held));
+                    free.into_iter().for_each(|(_, held)| held.free(&heap));
+                }
+                Step::Free { which } if !held.is_empty() => held.swap_remove(which % held.len()).free(&heap),
+                Step::Free { .. } => {}
+                Step::Sweep { looks } => {
+                    let left = Cell::new(looks);
+                    heap.home.sweep(&|| { left.set(left.get().saturating_sub(1)); left.get() == 0 });
+                }
+                Step::Purge => { purge_everything(); }
+            }
+            heap.home.check();
+            held.iter().for_each(Held::check);
+        }
+        let live: usize = held.iter().map(|held| held.layout.size()).sum();
+        prop_assert!(heap.live_bytes() >= live);
+        while !heap.home.sweep(&|| false) {}
+        heap.home.check();
+    }
+}
+
+#[test]
+fn a_whole_sweep_finds_exactly_the_free_units() {
+    let heap = Heap::new().unwrap();
+    // 64 blocks of 1 KiB in a page, formed to the end.
+    let mut held: Vec<_> = (0..64)
+        .map(|nth| Held::new(&heap, 1024, nth))
+        .map(Option::unwrap)
+        .collect();
+    // Unit 3 keeps one block, units 4 to 9 none.
+    for nth in (12..40).rev().filter(|nth| *nth != 14) {
+        held.remove(nth).free(&heap);
+    }
+    heap.home.sweep(&|| false);
+    heap.home.check();
+    assert_eq!(heap.home.holed.get(), 6 * 4096);
+    // They come back a few at a time, when the page has nothing else.
+    held.extend((0..3).map(|_| Held::new(&heap, 1024, 9).unwrap()));
+    assert_eq!(heap.home.holed.get(), 6 * 4096);
+    held.push(Held::new(&heap, 1024, 9).unwrap());
+    assert_eq!(heap.home.holed.get(), 2 * 4096);
+    heap.home.check();
+    held.iter().for_each(Held::check);
+}
+
+#[test]
+fn a_sweep_that_is_stopped_goes_on_where_it_was() {
+    let heap = Heap::new().unwrap();
+    let held: Vec<_> = (0..2000)
+        .map(|nth| Held::new(&heap, 1024, nth as u8).unwrap())
+        .collect();
+    let mut kept = Vec::new();
+    for (nth, block) in held.into_iter().enumerate() {
+        if nth % 32 == 0 {
+            kept.push(block)
+        } else {
+            block.free(&heap)
+        }
+    }
+    let mut stops = 0;
+    loop {
+        // Lets one page through each time.
+        let looks = Cell::new(0);
+        let complete = heap.home.sweep(&|| {
+            looks.set(looks.get() + 1);
+            looks.get() > 1
+        });
+        heap.home.check();
+        if complete {
+            break;
+        }
+        stops += 1;
+    }
+    assert!(stops >= 30, "{stops} stops");
+    assert_eq!(heap.home.dirt(), 0);
+    kept.iter().for_each(Held::check);
+}
+
+#[test]
+fn every_mapping_that_fails_is_an_error_and_no_more() {
+    for successes in 0..6 {
+        let failed = failing_after(Call::Map, successes, || {
+            let mut heaps = Vec::new();
+            let mut failed = 0;
+            for _ in 0..40 {
+                let Ok(heap) = Heap::new() else {
+                    failed += 1;
+                    continue;
+                };
+                // More than an arena holds, so each needs a mapping.
+                let large = heap.alloc(Layout::from_size_align(700 << 20, 8).unwrap());
+                failed += usize::from(large.is_none());
+                failed += usize::from(
+                    heap.alloc(Layout::from_size_align(2 << 30, 8).unwrap())
+                        .is_none(),
+                );
+                failed += usize::from(heap.alloc_slices(12_000).is_err());
+                // A small block may do without one.
+                if let Some(small) = Held::new(&heap, 100, 1) {
+                    small.check();
+                }
+                heaps.push(heap);
+            }
+            failed
+        });
+        assert!(failed > 0, "nothing failed after {successes} mappings");
+    }
+    let heap = Heap::new().unwrap();
+    Held::new(&heap, 700 << 20, 1).unwrap().free(&heap);
+    heap.home.check();
+}
+
+#[test]
+fn memory_that_the_os_refuses_is_not_taken_for_zero() {
+    let heap = Heap::new().unwrap();
+    Held::new(&heap, 1 << 20, 7).unwrap().free(&heap);
+    failing_after(Call::Discard, 0, purge_everything);
+    let layout = Layout::from_size_align(1 << 20, 8).unwrap();
+    let zeroed = Held {
+        block: heap.alloc_zeroed(layout).unwrap(),
+        layout,
+        fill: 0,
+    };
+    zeroed.check();
+    zeroed.free(&heap);
+}
+
+#[test]
+fn without_a_thread_parks_do_a_part_of_the_work() {
+    let heap = Heap::new().unwrap();
+    let held: Vec<_> = (0..500)
+        .map(|_| Held::new(&heap, 4000, 1).unwrap())
+        .collect();
+    let mut kept = Vec::new();
+    for (nth, block) in held.into_iter().enumerate() {
+        if nth % 50 == 0 {
+            kept.push(block)
+        } else {
+            block.free(&heap)
+        }
+    }
+    let committed = heap.committed_bytes();
+    scavenger::work_inline(heap.home);
+    assert!(heap.committed_bytes() < committed / 2);
+    heap.home.check();
+    kept.iter().for_each(Held::check);
+}
