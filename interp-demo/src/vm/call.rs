@@ -1,0 +1,344 @@
+//! Calls and returns: from any frame to any function, without recursion in Rust.
+//!
+//! A callee stands on the stack with its arguments above it, up to the thread's `top`. [`precall`] either has the
+//! call done at once (a plain native), or leaves a new frame on top. Whoever runs frames ([`super::run`]) goes on with
+//! whatever frame is on top then.
+
+use super::closure::Closure;
+use super::coroutine;
+use super::error::Error;
+use super::finish::finish_op;
+use super::frame::{ALL_RESULTS, Flags, Frame};
+use super::native::{Call, Flow, Guard, Native, NativeFn, Outcome, Pending};
+use super::state::Ctx;
+use super::thread::Thread;
+use super::unwind;
+use super::value::Value;
+use crate::opcode::Event;
+
+/// What a call has led to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum After {
+    /// It is over: the results are where the function was.
+    Done,
+    /// A Lua frame is on top of the same coroutine.
+    Lua,
+    /// Some other frame is to go on, or another coroutine.
+    Switch,
+    /// The host is asked for something.
+    Leave,
+}
+
+/// Calls the value at `func` with the arguments up to the thread's top.
+pub(super) fn precall<'gc>(
+    ctx: Ctx<'gc>,
+    thread: Thread<'gc>,
+    func: u32,
+    results: i16,
+    flags: Flags,
+) -> Result<After, Error<'gc>> {
+    loop {
+        match thread.stack_get(func) {
+            Value::Closure(closure) => {
+                call_lua(ctx, thread, closure, func, results, flags)?;
+                return Ok(After::Lua);
+            }
+            Value::Native(native) => return call_native(ctx, thread, native, func, results, flags),
+            callee => prepare_call_method(ctx, thread, func, callee)?,
+        }
+    }
+}
+
+/// Puts the `__call` method of `callee` below it.
+#[cold]
+#[inline(never)]
+pub(super) fn prepare_call_method<'gc>(
+    ctx: Ctx<'gc>,
+    thread: Thread<'gc>,
+    func: u32,
+    callee: Value<'gc>,
+) -> Result<(), Error<'gc>> {
+    let method = ctx.metamethod(callee, Event::Call);
+    if method.is_nil() {
+        return Err(super::describe::call_error(ctx, thread, callee, func));
+    }
+    let top = thread.top();
+    thread.ensure_stack(ctx, top + 1)?;
+    thread.stack_move(func, func + 1, top - func);
+    thread.stack_set(func, method);
+    thread.set_top(top + 1);
+    Ok(())
+}
+
+/// Makes the frame of a Lua function.
+#[inline]
+pub(super) fn call_lua<'gc>(
+    ctx: Ctx<'gc>,
+    thread: Thread<'gc>,
+    closure: Closure<'gc>,
+    func: u32,
+    results: i16,
+    flags: Flags,
+) -> Result<(), Error<'gc>> {
+    let function = closure.function();
+    let base = func + 1;
+    let top = base + function.max_stack();
+    thread.ensure_stack(ctx, top)?;
+    let params_end = base + function.num_params();
+    let mut at = thread.top();
+    while at < params_end {
+        thread.stack_set(at, Value::Nil);
+        at += 1;
+    }
+    thread.frames().push(Frame {
+        func,
+        base,
+        top,
+        results,
+        flags: flags.with(Flags::LUA),
+        pc: function.code(),
+        then: None,
+        state: 0,
+        aux: 0,
+        aux2: 0,
+    });
+    Ok(())
+}
+
+fn call_native<'gc>(
+    ctx: Ctx<'gc>,
+    thread: Thread<'gc>,
+    native: Native<'gc>,
+    func: u32,
+    results: i16,
+    flags: Flags,
+) -> Result<After, Error<'gc>> {
+    let top = thread.top();
+    thread.ensure_stack(ctx, top)?;
+    let mut call = Call::new(ctx, thread, func + 1, top);
+    match native.function()(&mut call) {
+        Ok(Flow::Return(count)) if !call.overflow => {
+            put_results(thread, call.top - count, count, func, results);
+            Ok(After::Done)
+        }
+        other => {
+            let frame = Frame::native(func, call.top, results, flags);
+            thread.frames().push(frame);
+            match other {
+                Ok(Flow::Pending) if !call.overflow => pend(ctx, thread, &mut call),
+                Ok(_) => Err(ctx.stack_overflow(thread).placed()),
+                Err(error) => Err(error.placed()),
+            }
+        }
+    }
+}
+
+/// Moves `count` results that begin at `first` to `to`, as many as are wanted.
+#[inline]
+pub(super) fn put_results(thread: Thread<'_>, first: u32, count: u32, to: u32, wanted: i16) {
+    match wanted {
+        0 => {}
+        1 => {
+            let value = if count == 0 {
+                Value::Nil
+            } else {
+                thread.stack_get(first)
+            };
+            thread.stack_set(to, value);
+        }
+        ALL_RESULTS => {
+            thread.stack_move(first, to, count);
+            thread.set_top(to + count);
+        }
+        _ => {
+            let wanted = wanted as u32;
+            let moved = count.min(wanted);
+            thread.stack_move(first, to, moved);
+            thread.stack_clear(to + moved, to + wanted);
+        }
+    }
+}
+
+/// Ends the frame on top with `count` results that begin at `first`. If the frame below was in the middle of an
+/// instruction, that is finished.
+pub(super) fn return_from_top<'gc>(
+    ctx: Ctx<'gc>,
+    thread: Thread<'gc>,
+    first: u32,
+    count: u32,
+) -> Result<After, Error<'gc>> {
+    let Some(frame) = thread.frames().pop() else {
+        return Ok(After::Switch);
+    };
+    put_results(thread, first, count, frame.func, frame.results);
+    if frame.flags.has(Flags::FINISH) {
+        return finish_op(ctx, thread);
+    }
+    Ok(After::Switch)
+}
+
+/// Goes on with the native on top, whose callback, wait or yield is over: what came back begins at its `aux`, up to
+/// the thread's top.
+pub(super) fn continue_native<'gc>(
+    ctx: Ctx<'gc>,
+    thread: Thread<'gc>,
+) -> Result<After, Error<'gc>> {
+    const OVER: Flags = Flags::PROTECTED
+        .with(Flags::HANDLER)
+        .with(Flags::NO_YIELD)
+        .with(Flags::FAILED);
+    // SAFETY: the frame on top, not kept beyond the copy.
+    let frame = unsafe { *thread.frame() };
+    if frame.flags.has(Flags::NO_YIELD) {
+        thread.set_no_yield(thread.no_yield() - 1);
+    }
+    update_top(thread, |frame| frame.flags = frame.flags.without(OVER));
+    let Some(then) = frame.then else {
+        return Err(ctx.error("a native function has no continuation"));
+    };
+    let mut call = Call::new(ctx, thread, frame.base, thread.top());
+    thread.ensure_stack(ctx, call.top)?;
+    call.results_at = frame.aux;
+    call.state = frame.state;
+    call.framed = true;
+    if frame.flags.has(Flags::FAILED) {
+        call.outcome = Outcome::Failed;
+    }
+    match then(&mut call) {
+        _ if call.overflow => Err(ctx.stack_overflow(thread).placed()),
+        Ok(Flow::Return(count)) => return_from_top(ctx, thread, call.top - count, count),
+        Ok(Flow::Pending) => pend(ctx, thread, &mut call),
+        Err(error) => {
+            update_top(thread, |frame| frame.top = call.top);
+            Err(error.placed())
+        }
+    }
+}
+
+#[inline]
+pub(super) fn update_top(thread: Thread<'_>, change: impl FnOnce(&mut Frame)) {
+    if let Some(frame) = thread.frames().last_mut() {
+        change(frame);
+    }
+}
+
+/// Does what the native on top has asked for.
+pub(super) fn pend<'gc>(
+    ctx: Ctx<'gc>,
+    thread: Thread<'gc>,
+    call: &mut Call<'gc>,
+) -> Result<After, Error<'gc>> {
+    let wait = |then: NativeFn, results_at: u32, flags: Flags| {
+        update_top(thread, |frame| {
+            frame.then = Some(then);
+            frame.state = call.state;
+            frame.aux = results_at;
+            frame.top = results_at;
+            frame.flags = frame.flags.with(flags);
+        });
+    };
+    match call.pending {
+        Pending::None => Err(ctx.error("a native function has lost its way")),
+        Pending::Call { at, then, guard } => {
+            let func = call.base + at;
+            wait(then, func, guard_flags(guard));
+            match guard {
+                Guard::NoYield => thread.set_no_yield(thread.no_yield() + 1),
+                Guard::Handler(slot) => {
+                    let slot = call.base + slot;
+                    update_top(thread, |frame| frame.aux2 = slot);
+                }
+                Guard::None | Guard::Protected => {}
+            }
+            thread.set_top(call.top);
+            match precall(ctx, thread, func, ALL_RESULTS, Flags::NONE)? {
+                After::Done => Ok(After::Switch),
+                after => Ok(after),
+            }
+        }
+        Pending::TailCall { at } => {
+            let Some(frame) = thread.frames().pop() else {
+                return Ok(After::Switch);
+            };
+            let from = call.base + at;
+            thread.stack_move(from, frame.func, call.top - from);
+            thread.set_top(frame.func + (call.top - from));
+            let kept = Flags::FINISH.with(Flags::FINALIZER);
+            let flags = frame.flags.only(kept).with(Flags::TAIL);
+            match precall(ctx, thread, frame.func, frame.results, flags)? {
+                After::Done if flags.has(Flags::FINISH) => finish_op(ctx, thread),
+                After::Done => Ok(After::Switch),
+                after => Ok(after),
+            }
+        }
+        Pending::Yield { count, then } => {
+            wait(then, call.top - count, Flags::NONE);
+            coroutine::switch_to_resumer(ctx, thread, call.top - count, count)
+        }
+        Pending::Resume {
+            thread: target,
+            count,
+            then,
+        } => {
+            wait(then, call.top - count, Flags::NONE);
+            coroutine::switch_to(ctx, thread, target, call.top - count, count)
+        }
+        Pending::Close {
+            thread: target,
+            then,
+        } => {
+            wait(then, call.top, Flags::NONE);
+            coroutine::close(ctx, thread, target)
+        }
+        Pending::Suspend { then } => {
+            wait(then, call.top, Flags::NONE);
+            thread.set_top(call.top);
+            Ok(After::Leave)
+        }
+        Pending::ThreadDone { count } => {
+            coroutine::finished(ctx, thread, call.top - count, count)
+        }
+        Pending::Unwound { failed } => unwind::unwound(ctx, thread, failed.then(|| call.get(0))),
+        Pending::Handled => unwind::handled(ctx, thread, call.get(call.len().wrapping_sub(1))),
+    }
+}
+
+const fn guard_flags(guard: Guard) -> Flags {
+    match guard {
+        Guard::None => Flags::NONE,
+        Guard::NoYield => Flags::NO_YIELD,
+        Guard::Protected => Flags::PROTECTED,
+        Guard::Handler(_) => Flags::PROTECTED.with(Flags::HANDLER),
+    }
+}
+
+/// Gives values to the native on top of `thread`, which waits for them.
+pub(super) fn deliver<'gc>(
+    ctx: Ctx<'gc>,
+    thread: Thread<'gc>,
+    from: Thread<'gc>,
+    first: u32,
+    count: u32,
+    outcome: Outcome,
+) -> Result<(), Error<'gc>> {
+    // SAFETY: the frame on top, not kept beyond the expression.
+    let at = unsafe { (*thread.frame()).aux };
+    thread.ensure_stack(ctx, at + count)?;
+    for i in 0..count {
+        thread.stack_set(at + i, from.stack_get(first + i));
+    }
+    thread.set_top(at + count);
+    if outcome == Outcome::Failed {
+        update_top(thread, |frame| frame.flags = frame.flags.with(Flags::FAILED));
+    }
+    Ok(())
+}
+
+/// Gives an error to the native on top of `thread`.
+pub(super) fn deliver_error<'gc>(thread: Thread<'gc>, value: Value<'gc>) {
+    // SAFETY: the frame on top, not kept beyond the expression. A native has free slots above its last one.
+    let at = unsafe { (*thread.frame()).aux };
+    thread.stack_set(at, value);
+    thread.set_top(at + 1);
+    update_top(thread, |frame| frame.flags = frame.flags.with(Flags::FAILED));
+}

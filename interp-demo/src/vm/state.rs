@@ -1,0 +1,348 @@
+//! The interpreter's state, the arena's root; and the context that everything in the interpreter is handed.
+
+use std::any::{Any, TypeId};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::rc::Rc;
+
+use sleepy_gc::collect::Trace;
+use sleepy_gc::{Collect, Gc, Mutation};
+
+use super::closure::{Closure, Function};
+use super::error::Error;
+use super::mem::InternSet;
+use super::string::{LuaStr, StrHeader};
+use super::suspend::{Answer, Suspend};
+use super::table::Table;
+use super::thread::Thread;
+use super::value::{Type, Value};
+use crate::opcode::Event;
+
+/// Everything that outlives a single run of the interpreter.
+pub struct State<'gc> {
+    pub(super) seed: u32,
+    pub(super) interned: InternSet<'gc, StrHeader>,
+    /// The keys of the events, by number.
+    event_names: Box<[LuaStr<'gc>]>,
+    names: Names<'gc>,
+    globals: Cell<Table<'gc>>,
+    registry: Table<'gc>,
+    loaded: Table<'gc>,
+    metatables: [Cell<Option<Table<'gc>>>; Type::COUNT],
+    main: Thread<'gc>,
+    current: Cell<Thread<'gc>>,
+    no_memory: LuaStr<'gc>,
+    /// Where strings are put together.
+    pub(super) scratch: RefCell<Vec<u8>>,
+    /// What a native has asked of the host.
+    pub(super) request: RefCell<Option<Suspend>>,
+    /// What the host has answered.
+    pub(super) answer: RefCell<Option<Answer>>,
+    /// Whether the current coroutine runs a finalizer.
+    pub(super) finalizing: Cell<bool>,
+    /// Objects that have a `__gc` method, oldest first.
+    pub(super) finalizable: RefCell<Vec<Value<'gc>>>,
+    host: RefCell<HashMap<TypeId, Rc<dyn Any>>>,
+}
+
+/// Names that the interpreter looks up.
+#[derive(Clone, Copy)]
+pub(super) struct Names<'gc> {
+    pub name: LuaStr<'gc>,
+    pub to_string: LuaStr<'gc>,
+    pub metatable: LuaStr<'gc>,
+}
+
+// SAFETY: every value and pointer is traced; stores to the cells run a barrier (the setters below); requests, answers
+// and the host's data are `'static`.
+unsafe impl<'gc> Collect<'gc> for State<'gc> {
+    fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
+        self.interned.trace(cc);
+        for name in &self.event_names {
+            name.trace(cc);
+        }
+        self.names.name.trace(cc);
+        self.names.to_string.trace(cc);
+        self.names.metatable.trace(cc);
+        self.globals.get().trace(cc);
+        self.registry.trace(cc);
+        self.loaded.trace(cc);
+        for metatable in &self.metatables {
+            metatable.get().trace(cc);
+        }
+        self.main.trace(cc);
+        self.current.get().trace(cc);
+        self.no_memory.trace(cc);
+        for value in self.finalizable.borrow().iter() {
+            value.trace(cc);
+        }
+    }
+}
+
+impl<'gc> State<'gc> {
+    /// A state without libraries.
+    pub(crate) fn new(mc: &'gc Mutation<'gc>, seed: u32) -> Gc<'gc, State<'gc>> {
+        let interned = InternSet::new(mc);
+        let intern = |text: &str| LuaStr::intern(mc, &interned, seed, text.as_bytes());
+        let event_names = Event::ALL.iter().map(|event| intern(event.name())).collect();
+        let names = Names {
+            name: intern("__name"),
+            to_string: intern("__tostring"),
+            metatable: intern("__metatable"),
+        };
+        let no_memory = intern("not enough memory");
+        let main = Thread::empty(mc);
+        Gc::new(
+            mc,
+            State {
+                seed,
+                event_names,
+                names,
+                globals: Cell::new(Table::new_in(mc)),
+                registry: Table::new_in(mc),
+                loaded: Table::new_in(mc),
+                metatables: [const { Cell::new(None) }; Type::COUNT],
+                main,
+                current: Cell::new(main),
+                no_memory,
+                scratch: RefCell::new(Vec::new()),
+                request: RefCell::new(None),
+                answer: RefCell::new(None),
+                finalizing: Cell::new(false),
+                finalizable: RefCell::new(Vec::new()),
+                host: RefCell::new(HashMap::new()),
+                interned,
+            },
+        )
+    }
+
+    /// The table of global variables.
+    #[must_use]
+    pub fn globals(&self) -> Table<'gc> {
+        self.globals.get()
+    }
+
+    /// The registry: a table that only natives see.
+    #[must_use]
+    pub fn registry(&self) -> Table<'gc> {
+        self.registry
+    }
+
+    /// `package.loaded`.
+    #[must_use]
+    pub fn loaded(&self) -> Table<'gc> {
+        self.loaded
+    }
+
+    /// The main coroutine.
+    #[must_use]
+    pub fn main_thread(&self) -> Thread<'gc> {
+        self.main
+    }
+
+    /// The running coroutine.
+    #[inline]
+    #[must_use]
+    pub fn current(&self) -> Thread<'gc> {
+        self.current.get()
+    }
+
+    pub(super) fn set_current(&self, ctx: Ctx<'gc>, thread: Thread<'gc>) {
+        ctx.barrier(thread.into());
+        self.current.set(thread);
+    }
+
+    /// The metatable of all values of a type (tables and userdata have their own).
+    #[must_use]
+    pub fn type_metatable(&self, kind: Type) -> Option<Table<'gc>> {
+        self.metatables[kind as usize].get()
+    }
+
+    /// Changes the metatable of all values of a type.
+    pub fn set_type_metatable(&self, ctx: Ctx<'gc>, kind: Type, metatable: Option<Table<'gc>>) {
+        ctx.barrier(metatable.into());
+        self.metatables[kind as usize].set(metatable);
+    }
+
+    /// The key of an event, as `__add`.
+    #[inline]
+    #[must_use]
+    pub fn event_name(&self, event: Event) -> LuaStr<'gc> {
+        self.event_names[event as usize]
+    }
+
+    pub(super) fn names(&self) -> Names<'gc> {
+        self.names
+    }
+
+    /// A place for Rust state of a library, one for each type; made when it is first asked for.
+    #[must_use]
+    pub fn host<T: Any + Default>(&self) -> Rc<T> {
+        let mut host = self.host.borrow_mut();
+        let entry = host
+            .entry(TypeId::of::<T>())
+            .or_insert_with(|| Rc::new(T::default()));
+        Rc::clone(entry).downcast().unwrap_or_default()
+    }
+}
+
+/// The state and the right to change the arena: handed to everything in the interpreter.
+#[derive(Clone, Copy)]
+pub struct Ctx<'gc> {
+    /// The right to allocate and to change objects.
+    pub mc: &'gc Mutation<'gc>,
+    /// The interpreter's state.
+    pub state: &'gc State<'gc>,
+}
+
+impl<'gc> Deref for Ctx<'gc> {
+    type Target = State<'gc>;
+
+    fn deref(&self) -> &State<'gc> {
+        self.state
+    }
+}
+
+impl<'gc> Ctx<'gc> {
+    /// Must run before `value` is stored in an object (stacks excepted): while the collector marks, it shades the value.
+    #[inline(always)]
+    pub fn barrier(self, value: Value<'gc>) {
+        self.mc.shade(&value);
+    }
+
+    /// A string value.
+    #[must_use]
+    pub fn string(self, bytes: &[u8]) -> Value<'gc> {
+        Value::Str(LuaStr::new(self, bytes))
+    }
+
+    /// A string value, or the error "not enough memory": for strings that may be large.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for it.
+    pub fn try_string(self, bytes: &[u8]) -> Result<Value<'gc>, Error<'gc>> {
+        LuaStr::try_new(self, bytes)
+            .map(Value::Str)
+            .ok_or_else(|| self.out_of_memory())
+    }
+
+    /// An error with a message. If it arises in an instruction of a Lua function, the position is put before it.
+    pub fn error(self, message: impl AsRef<[u8]>) -> Error<'gc> {
+        Error::unlocated(self.string(message.as_ref()))
+    }
+
+    /// The error "not enough memory".
+    pub fn out_of_memory(self) -> Error<'gc> {
+        Error::raw(self.state.no_memory.into())
+    }
+
+    /// The error of a stack that can't grow.
+    pub(super) fn stack_overflow(self, thread: Thread<'gc>) -> Error<'gc> {
+        if thread.handlers() > 0 {
+            return Error::raw(self.string(b"error in error handling"));
+        }
+        self.error("stack overflow")
+    }
+
+    /// The bytes that the collector accounts for.
+    #[must_use]
+    pub fn heap_bytes(self) -> usize {
+        self.mc.metrics().live_bytes()
+    }
+
+    /// Compiles a chunk and makes a function of it, with `env` as its first upvalue.
+    ///
+    /// # Errors
+    ///
+    /// The message of a syntax error.
+    pub fn load(
+        self,
+        source: &[u8],
+        chunk_name: &[u8],
+        env: Value<'gc>,
+    ) -> Result<Closure<'gc>, Value<'gc>> {
+        match crate::compiler::compile(source, chunk_name) {
+            Ok(proto) => Ok(Closure::main(self, Function::new(self, &proto), env)),
+            Err(error) => Err(self.string(&error.message)),
+        }
+    }
+
+    /// The metatable of any value.
+    #[inline]
+    #[must_use]
+    pub fn metatable(self, value: Value<'gc>) -> Option<Table<'gc>> {
+        match value {
+            Value::Table(table) => table.metatable(),
+            Value::UserData(data) => data.metatable(),
+            _ => self.state.type_metatable(value.kind()),
+        }
+    }
+
+    /// Changes the metatable of a table, of a userdata, or of all values of the type. If it has a `__gc` field, the object
+    /// will be finalized; if it has a `__mode` field, the table becomes weak.
+    pub fn set_metatable(self, value: Value<'gc>, metatable: Option<Table<'gc>>) {
+        match value {
+            Value::Table(table) => table.put_metatable(self, metatable),
+            Value::UserData(data) => data.set_metatable(self, metatable),
+            _ => {
+                self.state.set_type_metatable(self, value.kind(), metatable);
+                return;
+            }
+        }
+        if let Some(metatable) = metatable
+            && !metatable.is_absent(Event::Gc)
+            && !self.event_field(metatable, Event::Gc).is_nil()
+        {
+            self.barrier(value);
+            self.state.finalizable.borrow_mut().push(value);
+        }
+    }
+
+    /// The method for an event in a metatable; nil if there is none.
+    #[inline]
+    #[must_use]
+    pub fn event_field(self, metatable: Table<'gc>, event: Event) -> Value<'gc> {
+        if metatable.is_absent(event) {
+            return Value::Nil;
+        }
+        let method = metatable.get_short(self.state.event_name(event));
+        if method.is_nil() {
+            metatable.note_absent(event);
+        }
+        method
+    }
+
+    /// The method of a value for an event; nil if there is none.
+    #[must_use]
+    pub fn metamethod(self, value: Value<'gc>, event: Event) -> Value<'gc> {
+        match self.metatable(value) {
+            Some(metatable) => self.event_field(metatable, event),
+            None => Value::Nil,
+        }
+    }
+
+    /// A field of a value's metatable; nil if there is none.
+    #[must_use]
+    pub fn metafield(self, value: Value<'gc>, name: &str) -> Value<'gc> {
+        match self.metatable(value) {
+            Some(metatable) => metatable.get_name(self, name),
+            None => Value::Nil,
+        }
+    }
+
+    /// The name of a value's type in messages: the `__name` of its metatable if that is a string.
+    #[must_use]
+    pub fn type_name(self, value: Value<'gc>) -> std::borrow::Cow<'gc, [u8]> {
+        if let Some(metatable) = match value {
+            Value::Table(table) => table.metatable(),
+            Value::UserData(data) => data.metatable(),
+            _ => None,
+        } && let Value::Str(name) = metatable.get_short(self.state.names().name)
+        {
+            return name.as_bytes().into();
+        }
+        value.type_name().as_bytes().into()
+    }
+}

@@ -1,0 +1,201 @@
+//! Lua strings: bytes behind a small header, in one allocation.
+//!
+//! Short strings (up to [`SHORT_MAX`] bytes) are interned: equal content means the same object, so that a table
+//! compares keys by address. Long strings are not, and are hashed only when one becomes a key.
+
+use std::cell::Cell;
+
+use sleepy_gc::collect::Trace;
+use sleepy_gc::{Collect, Mutation};
+
+use super::mem::{GcTail, InternSet};
+use super::state::Ctx;
+
+/// The longest string that is interned.
+pub const SHORT_MAX: usize = 40;
+
+/// What stands before the bytes.
+pub struct StrHeader {
+    /// The hash of the content; of a long string only once `state` says so.
+    hash: Cell<u32>,
+    state: Cell<HashState>,
+}
+
+impl StrHeader {
+    fn long() -> StrHeader {
+        StrHeader {
+            hash: Cell::new(0),
+            state: Cell::new(HashState::LongUnhashed),
+        }
+    }
+}
+
+/// | state | meaning |
+/// |---|---|
+/// | `Short` | interned; `hash` is set |
+/// | `LongUnhashed` | not interned; `hash` is unset |
+/// | `Long` | not interned; `hash` is set |
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum HashState {
+    Short,
+    LongUnhashed,
+    Long,
+}
+
+// SAFETY: a header holds no pointer.
+unsafe impl<'gc> Collect<'gc> for StrHeader {
+    const NEEDS_TRACE: bool = false;
+}
+
+/// A string of any bytes.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct LuaStr<'gc>(GcTail<'gc, StrHeader, u8>);
+
+impl<'gc> LuaStr<'gc> {
+    /// A string with this content.
+    #[must_use]
+    pub fn new(ctx: Ctx<'gc>, bytes: &[u8]) -> LuaStr<'gc> {
+        if bytes.len() <= SHORT_MAX {
+            Self::intern(ctx.mc, &ctx.state.interned, ctx.state.seed, bytes)
+        } else {
+            LuaStr(GcTail::from_slice(ctx.mc, StrHeader::long(), bytes))
+        }
+    }
+
+    /// A string with this content; none if there is no memory for it.
+    #[must_use]
+    pub fn try_new(ctx: Ctx<'gc>, bytes: &[u8]) -> Option<LuaStr<'gc>> {
+        if bytes.len() <= SHORT_MAX {
+            return Some(Self::new(ctx, bytes));
+        }
+        GcTail::try_from_slice(ctx.mc, StrHeader::long(), bytes)
+            .ok()
+            .map(LuaStr)
+    }
+
+    /// The one short string with this content.
+    pub(super) fn intern(
+        mc: &Mutation<'gc>,
+        interned: &InternSet<'gc, StrHeader>,
+        seed: u32,
+        bytes: &[u8],
+    ) -> LuaStr<'gc> {
+        let hash = hash_bytes(bytes, seed);
+        if let Some(found) = interned.find(mc, hash, bytes) {
+            return LuaStr(found);
+        }
+        let header = StrHeader {
+            hash: Cell::new(hash),
+            state: Cell::new(HashState::Short),
+        };
+        let string = GcTail::from_slice(mc, header, bytes);
+        interned.insert(mc, hash, string);
+        LuaStr(string)
+    }
+
+    /// The content.
+    #[inline]
+    #[must_use]
+    pub fn as_bytes(self) -> &'gc [u8] {
+        self.0.tail()
+    }
+
+    /// The number of bytes.
+    #[inline]
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.0.tail().len()
+    }
+
+    /// Whether there are no bytes.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the string is interned: equal content then means the same object.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_short(self) -> bool {
+        self.0.header().state.get() == HashState::Short
+    }
+
+    /// The hash of a string that is known to be short.
+    #[inline(always)]
+    #[must_use]
+    pub(super) fn short_hash(self) -> u32 {
+        self.0.header().hash.get()
+    }
+
+    /// The hash of the content.
+    #[must_use]
+    pub(super) fn hash(self) -> u32 {
+        let header = self.0.header();
+        if header.state.get() == HashState::LongUnhashed {
+            header.hash.set(hash_bytes(self.as_bytes(), 0));
+            header.state.set(HashState::Long);
+        }
+        header.hash.get()
+    }
+
+    /// Whether both are the same object.
+    #[inline(always)]
+    #[must_use]
+    pub fn ptr_eq(self, other: LuaStr<'gc>) -> bool {
+        self.address() == other.address()
+    }
+
+    /// The object's address.
+    #[inline(always)]
+    #[must_use]
+    pub fn address(self) -> *const () {
+        GcTail::as_ptr(self.0).cast()
+    }
+
+    /// The content as text, with what is not UTF-8 replaced: for messages.
+    #[must_use]
+    pub fn to_text(self) -> std::borrow::Cow<'gc, str> {
+        String::from_utf8_lossy(self.as_bytes())
+    }
+}
+
+impl PartialEq for LuaStr<'_> {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.ptr_eq(*other)
+            || (!self.is_short() && !other.is_short() && self.as_bytes() == other.as_bytes())
+    }
+}
+
+impl Eq for LuaStr<'_> {}
+
+// SAFETY: the one pointer is traced.
+unsafe impl<'gc> Collect<'gc> for LuaStr<'gc> {
+    #[inline]
+    fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
+        self.0.trace(cc);
+    }
+}
+
+/// A hash of any bytes, eight at a time.
+#[must_use]
+pub(super) fn hash_bytes(bytes: &[u8], seed: u32) -> u32 {
+    const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mut hash = u64::from(seed) ^ (bytes.len() as u64).wrapping_mul(MULTIPLIER);
+    let mut chunks = bytes.chunks_exact(8);
+    for chunk in &mut chunks {
+        let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
+        hash = (hash.rotate_left(23) ^ word).wrapping_mul(MULTIPLIER);
+    }
+    let mut last = 0_u64;
+    for (i, &byte) in chunks.remainder().iter().enumerate() {
+        last |= u64::from(byte) << (8 * i);
+    }
+    hash = (hash.rotate_left(23) ^ last).wrapping_mul(MULTIPLIER);
+    hash ^= hash >> 32;
+    hash = hash.wrapping_mul(MULTIPLIER);
+    (hash >> 32) as u32
+}

@@ -1,0 +1,83 @@
+//! What a native may ask of the host: things that can't happen while the arena is being mutated.
+
+use std::io;
+use std::os::fd::RawFd;
+use std::time::Duration;
+
+use sleepy_gc::idle::Interest;
+
+/// A request to the host. It is carried out outside of the arena; the host collects while it waits.
+#[non_exhaustive]
+pub enum Suspend {
+    /// Wait for this long. Answered with [`Answer::Done`].
+    Sleep(Duration),
+    /// Wait until the descriptor is ready. Answered with [`Answer::Ready`] (false: timed out) or [`Answer::Failed`].
+    /// The native keeps whatever owns the descriptor in a slot.
+    WaitFd {
+        /// What to wait on.
+        fd: RawFd,
+        /// For what.
+        interest: Interest,
+        /// Longest wait; for ever if none.
+        timeout: Option<Duration>,
+    },
+    /// Wait until one of the descriptors is ready. Answered with [`Answer::ReadyFds`] (empty: timed out) or
+    /// [`Answer::Failed`].
+    Poll {
+        /// What to wait on, and for what.
+        fds: Vec<(RawFd, Interest)>,
+        /// Longest wait; for ever if none.
+        timeout: Option<Duration>,
+    },
+    /// A request to the collector. Answered as each says.
+    Collect(GcRequest),
+    /// End the program; never answered.
+    Exit {
+        /// The exit status.
+        code: i32,
+        /// Whether to close the state first: pending `__close` and `__gc` methods run.
+        close: bool,
+    },
+    /// Anything else that waits.
+    Custom(Box<dyn CustomWait>),
+}
+
+/// A wait that only its native knows.
+pub trait CustomWait {
+    /// Waits. `wait` gives the thread's sleeper and the arena to it, to be used as in
+    /// `wait.sleeper.wait_child(wait.arena, &mut child, timeout)`.
+    fn run(self: Box<Self>, wait: &mut crate::runtime::Waiter<'_>) -> Answer;
+}
+
+/// What `collectgarbage` may ask for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GcRequest {
+    /// A full cycle, with all finalizers. Answered with [`Answer::Done`].
+    Full,
+    /// A step of so many KiB (0: a basic one). Answered with [`Answer::Ready`]: whether a cycle ended.
+    Step(usize),
+    /// Automatic collection off. Answered with [`Answer::Done`].
+    Stop,
+    /// Automatic collection on. Answered with [`Answer::Done`].
+    Restart,
+    /// Give free memory back to the system. Answered with [`Answer::Number`]: how many bytes.
+    Scavenge,
+}
+
+/// What the host answers.
+#[non_exhaustive]
+#[derive(Debug)]
+pub enum Answer {
+    /// It was done.
+    Done,
+    /// Ready or not.
+    Ready(bool),
+    /// Which descriptors of the request are ready, by index, and for what.
+    ReadyFds(Vec<(usize, Interest)>),
+    /// A number.
+    Number(i64),
+    /// The system refused.
+    Failed(io::Error),
+    /// Anything else, for the native that made a [`Suspend::Custom`].
+    Custom(Box<dyn std::any::Any>),
+}

@@ -1,0 +1,480 @@
+//! Tables: an array part for the keys 1 … n and a hash part for all others.
+//!
+//! The array part holds plain values. The hash part is a chained scatter table with Brent's variation, as in PUC Lua:
+//! a colliding entry that is not in its main position gives way, so that every entry of a chain is reached from the main
+//! position of its key. Its size is a power of two; it grows (and everything is laid out anew) when no free node is
+//! left. `rehash.rs` decides how large the two parts are, `node.rs` knows how an entry is packed, `walk.rs` goes
+//! through the entries.
+//!
+//! Invariants:
+//! - stores run a forward barrier: what is stored is shaded while the collector marks, and so is what moves;
+//! - `absent` has a bit for each event that is known not to be a key (tables are metatables too): the bits are cleared
+//!   when any entry gets a value that had none.
+
+mod node;
+mod rehash;
+mod walk;
+
+use std::cell::Cell;
+
+use sleepy_gc::collect::Trace;
+use sleepy_gc::{Collect, Gc, Mutation};
+
+use self::node::Node;
+use super::error::Error;
+use super::mem::GcVec;
+use super::number::float_to_int;
+use super::state::Ctx;
+use super::string::LuaStr;
+use super::value::Value;
+use crate::opcode::Event;
+
+/// A table.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Table<'gc>(Gc<'gc, TableBody<'gc>>);
+
+/// The object behind a [`Table`].
+pub struct TableBody<'gc> {
+    /// The array part; its length is `array_len`.
+    array: GcVec<'gc, Value<'gc>>,
+    /// The hash part; without a buffer while it is empty.
+    node_buffer: GcVec<'gc, Node>,
+    /// Where the nodes are: in `node_buffer`, or the shared node.
+    nodes: Cell<*mut Node>,
+    metatable: Cell<Option<Table<'gc>>>,
+    array_len: Cell<u32>,
+    /// Free nodes are looked for below this one.
+    last_free: Cell<u32>,
+    /// Where the border was found last.
+    border: Cell<u32>,
+    /// Events that are known not to be keys, one bit each.
+    absent: Cell<u16>,
+    log2_nodes: Cell<u8>,
+}
+
+// SAFETY: both parts and the metatable are traced; all stores shade what they store while the collector marks.
+unsafe impl<'gc> Collect<'gc> for TableBody<'gc> {
+    fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
+        self.metatable.get().trace(cc);
+        self.array.trace(cc);
+        self.node_buffer.trace(cc);
+    }
+}
+
+// SAFETY: the one pointer is traced.
+unsafe impl<'gc> Collect<'gc> for Table<'gc> {
+    #[inline]
+    fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
+        self.0.trace(cc);
+    }
+}
+
+impl<'gc> TableBody<'gc> {
+    #[inline(always)]
+    fn has_no_nodes(&self) -> bool {
+        std::ptr::eq(self.nodes.get(), Node::shared())
+    }
+
+    #[inline(always)]
+    fn node_count(&self) -> u32 {
+        1 << self.log2_nodes.get()
+    }
+
+    /// A node. References to nodes are not kept while the table changes.
+    #[inline(always)]
+    fn node(&self, i: u32) -> &Node {
+        debug_assert!(i < self.node_count());
+        // SAFETY: within the hash part; see `node_mut`.
+        unsafe { &*self.nodes.get().add(i as usize) }
+    }
+
+    #[inline(always)]
+    fn change_node(&self, i: u32, change: impl FnOnce(&mut Node)) {
+        debug_assert!(i < self.node_count() && !self.has_no_nodes());
+        // SAFETY: within the hash part, which is not the shared node: only keys that are there are changed, and the
+        // shared node has none; `insert` looks first. No other reference to a node is alive: `node` is used in short
+        // expressions only, and `change` does not reach the table.
+        change(unsafe { &mut *self.nodes.get().add(i as usize) });
+    }
+
+    /// Item `i` (from 0) of the array part.
+    #[inline(always)]
+    fn item(&self, i: u32) -> Value<'gc> {
+        debug_assert!(i < self.array_len.get());
+        // SAFETY: `array_len` is the length of the array part.
+        unsafe { self.array.get_unchecked(i as usize) }
+    }
+
+    #[inline(always)]
+    fn set_item(&self, ctx: Ctx<'gc>, i: u32, value: Value<'gc>) {
+        debug_assert!(i < self.array_len.get());
+        // SAFETY: `array_len` is the length of the array part.
+        unsafe { self.array.set_unchecked(ctx.mc, i as usize, value) };
+    }
+
+    /// The node in which the chain of `key` begins.
+    #[inline]
+    fn main_position(&self, key: Value<'gc>) -> u32 {
+        let mask = self.node_count() - 1;
+        let hash = match key {
+            Value::Str(string) => return string.hash() & mask,
+            Value::Int(int) => return self.int_position(int),
+            Value::Nil => 0,
+            Value::Bool(v) => u64::from(v),
+            Value::Float(v) => v.to_bits(),
+            Value::Table(v) => v.address().addr() as u64,
+            Value::Closure(v) => v.address().addr() as u64,
+            Value::Native(v) => v.address().addr() as u64,
+            Value::UserData(v) => v.address().addr() as u64,
+            Value::Thread(v) => v.address().addr() as u64,
+        };
+        mix(hash) & mask
+    }
+
+    #[inline(always)]
+    fn int_position(&self, key: i64) -> u32 {
+        mix(key as u64) & (self.node_count() - 1)
+    }
+
+    #[inline(always)]
+    fn find_short(&self, key: LuaStr<'gc>) -> Option<u32> {
+        let mut at = key.short_hash() & (self.node_count() - 1);
+        loop {
+            let node = self.node(at);
+            if node.is_short(key) {
+                return Some(at);
+            }
+            let next = node.next();
+            if next == 0 {
+                return None;
+            }
+            at = at.wrapping_add_signed(next);
+        }
+    }
+
+    #[inline]
+    fn find_int(&self, key: i64) -> Option<u32> {
+        let mut at = self.int_position(key);
+        loop {
+            let node = self.node(at);
+            if node.is_int(key) {
+                return Some(at);
+            }
+            let next = node.next();
+            if next == 0 {
+                return None;
+            }
+            at = at.wrapping_add_signed(next);
+        }
+    }
+
+    /// The entry of a key that is neither a short string nor a float with an integer's value.
+    fn find_any(&self, key: Value<'gc>) -> Option<u32> {
+        let mut at = self.main_position(key);
+        loop {
+            let node = self.node(at);
+            if node.is_key(key) {
+                return Some(at);
+            }
+            let next = node.next();
+            if next == 0 {
+                return None;
+            }
+            at = at.wrapping_add_signed(next);
+        }
+    }
+
+    fn find(&self, key: Value<'gc>) -> Option<u32> {
+        match key {
+            Value::Str(string) if string.is_short() => self.find_short(string),
+            Value::Int(int) => self.find_int(int),
+            Value::Nil => None,
+            _ => self.find_any(key),
+        }
+    }
+}
+
+#[inline(always)]
+const fn mix(hash: u64) -> u32 {
+    (hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
+}
+
+/// The bit of an event in `absent`; events without a bit are always looked up.
+#[inline(always)]
+const fn event_bit(event: Event) -> u16 {
+    let number = event as u32;
+    if number < u16::BITS { 1 << number } else { 0 }
+}
+
+/// A key as the hash part holds it: a float that has an integer's value is that integer.
+#[inline]
+fn normal_key(key: Value<'_>) -> Value<'_> {
+    match key {
+        Value::Float(float) => float_to_int(float).map_or(key, Value::Int),
+        _ => key,
+    }
+}
+
+impl<'gc> Table<'gc> {
+    /// An empty table.
+    #[must_use]
+    pub fn new(ctx: Ctx<'gc>) -> Table<'gc> {
+        Self::new_in(ctx.mc)
+    }
+
+    /// An empty table, before there is a state.
+    pub(super) fn new_in(mc: &Mutation<'gc>) -> Table<'gc> {
+        Table(Gc::new(
+            mc,
+            TableBody {
+                array: GcVec::new(),
+                node_buffer: GcVec::new(),
+                nodes: Cell::new(Node::shared()),
+                metatable: Cell::new(None),
+                array_len: Cell::new(0),
+                last_free: Cell::new(0),
+                border: Cell::new(0),
+                absent: Cell::new(0),
+                log2_nodes: Cell::new(0),
+            },
+        ))
+    }
+
+    #[inline(always)]
+    fn body(self) -> &'gc TableBody<'gc> {
+        self.0.as_ref()
+    }
+
+    /// Whether both are the same table.
+    #[inline]
+    #[must_use]
+    pub fn ptr_eq(self, other: Table<'gc>) -> bool {
+        Gc::ptr_eq(self.0, other.0)
+    }
+
+    /// The object's address.
+    #[inline]
+    #[must_use]
+    pub fn address(self) -> *const () {
+        Gc::as_ptr(self.0).cast()
+    }
+
+    /// The metatable.
+    #[inline(always)]
+    #[must_use]
+    pub fn metatable(self) -> Option<Table<'gc>> {
+        self.body().metatable.get()
+    }
+
+    /// Changes the metatable. `__gc` and `__mode` are looked at by [`Ctx::set_metatable`], not here.
+    pub(super) fn put_metatable(self, ctx: Ctx<'gc>, metatable: Option<Table<'gc>>) {
+        ctx.barrier(metatable.into());
+        self.body().metatable.set(metatable);
+    }
+
+    /// The value of any key, without metamethods.
+    #[must_use]
+    pub fn get(self, key: Value<'gc>) -> Value<'gc> {
+        match key {
+            Value::Str(string) if string.is_short() => self.get_short(string),
+            Value::Int(int) => self.get_int(int),
+            Value::Nil => Value::Nil,
+            Value::Float(float) => match float_to_int(float) {
+                Some(int) => self.get_int(int),
+                None => self.get_any(key),
+            },
+            _ => self.get_any(key),
+        }
+    }
+
+    fn get_any(self, key: Value<'gc>) -> Value<'gc> {
+        self.value_at(self.body().find_any(key))
+    }
+
+    /// The value of an integer key, without metamethods.
+    #[inline(always)]
+    #[must_use]
+    pub fn get_int(self, key: i64) -> Value<'gc> {
+        let index = (key as u64).wrapping_sub(1);
+        if index < u64::from(self.body().array_len.get()) {
+            self.body().item(index as u32)
+        } else {
+            self.get_int_slow(key)
+        }
+    }
+
+    #[inline(never)]
+    fn get_int_slow(self, key: i64) -> Value<'gc> {
+        self.value_at(self.body().find_int(key))
+    }
+
+    /// The value of a key that is a short string, without metamethods.
+    #[inline(always)]
+    #[must_use]
+    pub(super) fn get_short(self, key: LuaStr<'gc>) -> Value<'gc> {
+        self.value_at(self.body().find_short(key))
+    }
+
+    #[inline(always)]
+    fn value_at(self, at: Option<u32>) -> Value<'gc> {
+        match at {
+            Some(at) => self.body().node(at).value(),
+            None => Value::Nil,
+        }
+    }
+
+    /// The value of a key that is a string, without metamethods.
+    #[must_use]
+    pub fn get_str(self, key: LuaStr<'gc>) -> Value<'gc> {
+        if key.is_short() {
+            self.get_short(key)
+        } else {
+            self.get_any(key.into())
+        }
+    }
+
+    /// The value of a name, without metamethods: for the host.
+    #[must_use]
+    pub fn get_name(self, ctx: Ctx<'gc>, key: &str) -> Value<'gc> {
+        self.get_str(LuaStr::new(ctx, key.as_bytes()))
+    }
+
+    /// Sets the value of any key, without metamethods.
+    ///
+    /// # Errors
+    ///
+    /// If the key is nil or NaN, or the table can't grow.
+    pub fn set(self, ctx: Ctx<'gc>, key: Value<'gc>, value: Value<'gc>) -> Result<(), Error<'gc>> {
+        let key = match normal_key(key) {
+            Value::Int(int) => return self.set_int(ctx, int, value),
+            Value::Nil => return Err(ctx.error("table index is nil")),
+            Value::Float(float) if float.is_nan() => return Err(ctx.error("table index is NaN")),
+            key => key,
+        };
+        match self.body().find(key) {
+            Some(at) => {
+                self.store(ctx, at, key, value);
+                Ok(())
+            }
+            None if value.is_nil() => Ok(()),
+            None => self.insert(ctx, key, value),
+        }
+    }
+
+    /// Sets the value of an integer key, without metamethods.
+    ///
+    /// # Errors
+    ///
+    /// If the table can't grow.
+    pub fn set_int(self, ctx: Ctx<'gc>, key: i64, value: Value<'gc>) -> Result<(), Error<'gc>> {
+        let index = (key as u64).wrapping_sub(1);
+        if index < u64::from(self.body().array_len.get()) {
+            self.body().set_item(ctx, index as u32, value);
+            return Ok(());
+        }
+        match self.body().find_int(key) {
+            Some(at) => {
+                self.store(ctx, at, Value::Int(key), value);
+                Ok(())
+            }
+            None if value.is_nil() => Ok(()),
+            None => self.insert(ctx, Value::Int(key), value),
+        }
+    }
+
+    /// Sets the value of a name, without metamethods: for the host. A table that can't grow stays as it was.
+    pub fn set_name(self, ctx: Ctx<'gc>, key: &str, value: impl Into<Value<'gc>>) {
+        let key = LuaStr::new(ctx, key.as_bytes());
+        // The key is a string, so the only error is a lack of memory, which the host's next safe point deals with.
+        let _ = self.set(ctx, key.into(), value.into());
+    }
+
+    /// Changes the value of the entry at `at`, whose key is `key`.
+    #[inline]
+    fn store(self, ctx: Ctx<'gc>, at: u32, key: Value<'gc>, value: Value<'gc>) {
+        let body = self.body();
+        ctx.barrier(value);
+        if !body.node(at).has_value() {
+            // The key was not kept alive while there was no value.
+            ctx.barrier(key);
+            body.absent.set(0);
+        }
+        body.change_node(at, |node| node.set_value(value));
+    }
+
+    // The fast paths of the interpreter.
+
+    /// Stores where nothing but the store can happen: the item has a value already, or there is no metatable.
+    #[inline(always)]
+    pub(super) fn try_store_int(self, ctx: Ctx<'gc>, key: i64, value: Value<'gc>) -> bool {
+        let index = (key as u64).wrapping_sub(1);
+        let body = self.body();
+        if index < u64::from(body.array_len.get())
+            && (body.metatable.get().is_none() || !body.item(index as u32).is_nil())
+        {
+            body.set_item(ctx, index as u32, value);
+            return true;
+        }
+        false
+    }
+
+    /// Stores where nothing but the store can happen: the entry is there, and has a value or there is no metatable.
+    #[inline(always)]
+    pub(super) fn try_store_short(
+        self,
+        ctx: Ctx<'gc>,
+        key: LuaStr<'gc>,
+        value: Value<'gc>,
+    ) -> bool {
+        let body = self.body();
+        match body.find_short(key) {
+            Some(at) if body.node(at).has_value() => {
+                ctx.barrier(value);
+                body.change_node(at, |node| node.set_value(value));
+                true
+            }
+            Some(at) if body.metatable.get().is_none() => {
+                self.store(ctx, at, key.into(), value);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether `event` is known not to be a key.
+    #[inline(always)]
+    pub(super) fn is_absent(self, event: Event) -> bool {
+        self.body().absent.get() & event_bit(event) != 0
+    }
+
+    /// Notes that `event` is not a key.
+    pub(super) fn note_absent(self, event: Event) {
+        let absent = &self.body().absent;
+        absent.set(absent.get() | event_bit(event));
+    }
+
+    /// Stores items of a constructor: makes room and puts `values` at the keys from `first` on.
+    ///
+    /// # Errors
+    ///
+    /// If the table can't grow.
+    pub(super) fn set_list(
+        self,
+        ctx: Ctx<'gc>,
+        first: i64,
+        count: u32,
+        mut value: impl FnMut(u32) -> Value<'gc>,
+    ) -> Result<(), Error<'gc>> {
+        let last = first + i64::from(count) - 1;
+        if last > i64::from(self.body().array_len.get())
+            && let Ok(len) = u32::try_from(last)
+        {
+            self.resize_array(ctx, len)?;
+        }
+        for i in 0..count {
+            self.set_int(ctx, first + i64::from(i), value(i))?;
+        }
+        Ok(())
+    }
+}

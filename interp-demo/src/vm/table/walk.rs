@@ -1,0 +1,157 @@
+//! Going through a table, and its length.
+
+use super::{Table, TableBody, normal_key};
+use crate::vm::error::Error;
+use crate::vm::state::Ctx;
+use crate::vm::value::Value;
+
+impl<'gc> Table<'gc> {
+    /// The entry after that of `key` (the first, for nil); none at the end. A key that was removed during the traversal
+    /// still has its place.
+    ///
+    /// # Errors
+    ///
+    /// If `key` is not in the table.
+    pub fn next(
+        self,
+        ctx: Ctx<'gc>,
+        key: Value<'gc>,
+    ) -> Result<Option<(Value<'gc>, Value<'gc>)>, Error<'gc>> {
+        let Some(place) = self.place_after(key) else {
+            return Err(ctx.error("invalid key to 'next'"));
+        };
+        Ok(self.entry_from(place))
+    }
+
+    /// The first entry at place `from` or after it. Places are numbers: first those of the array part, then those of
+    /// the hash part.
+    fn entry_from(self, from: u32) -> Option<(Value<'gc>, Value<'gc>)> {
+        let body = self.body();
+        let len = body.array_len.get();
+        for i in from..len {
+            let value = body.item(i);
+            if !value.is_nil() {
+                return Some((Value::Int(i64::from(i) + 1), value));
+            }
+        }
+        if body.has_no_nodes() {
+            return None;
+        }
+        for i in from.saturating_sub(len)..body.node_count() {
+            let node = body.node(i);
+            if let Some(key) = node.key() {
+                return Some((key, node.value()));
+            }
+        }
+        None
+    }
+
+    fn place_after(self, key: Value<'gc>) -> Option<u32> {
+        let body = self.body();
+        let len = body.array_len.get();
+        let key = normal_key(key);
+        match key {
+            Value::Nil => return Some(0),
+            Value::Int(int) if 1 <= int && int <= i64::from(len) => return Some(int as u32),
+            _ => {}
+        }
+        if body.has_no_nodes() {
+            return None;
+        }
+        let mut at = body.main_position(key);
+        loop {
+            let node = body.node(at);
+            if node.is_key(key) {
+                return Some(len + at + 1);
+            }
+            if node.next() == 0 {
+                return None;
+            }
+            at = at.wrapping_add_signed(node.next());
+        }
+    }
+
+    /// A border: `n` such that item `n` has a value (or `n` is 0) and item `n + 1` has none.
+    #[inline]
+    #[must_use]
+    pub fn len(self) -> i64 {
+        let body = self.body();
+        let len = body.array_len.get();
+        let hint = body.border.get();
+        if hint < len && (hint == 0 || !body.item(hint - 1).is_nil()) {
+            // The border often is where it was, or one item further on.
+            if body.item(hint).is_nil() {
+                return i64::from(hint);
+            }
+            if hint + 1 < len && body.item(hint + 1).is_nil() {
+                body.border.set(hint + 1);
+                return i64::from(hint + 1);
+            }
+        }
+        self.find_border()
+    }
+
+    /// Whether the border is at 0.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    #[inline(never)]
+    fn find_border(self) -> i64 {
+        let body = self.body();
+        let len = body.array_len.get();
+        if len > 0 && body.item(len - 1).is_nil() {
+            let border = border_in_array(body, len);
+            body.border.set(border);
+            return i64::from(border);
+        }
+        body.border.set(len);
+        if body.has_no_nodes() || self.get_int(i64::from(len) + 1).is_nil() {
+            return i64::from(len);
+        }
+        self.border_in_hash(i64::from(len) + 1)
+    }
+
+    /// A border above `present`, whose item has a value.
+    fn border_in_hash(self, present: i64) -> i64 {
+        let (mut present, mut absent) = (present, present);
+        loop {
+            match absent.checked_mul(2) {
+                Some(twice) => absent = twice,
+                None if self.get_int(i64::MAX).is_nil() => {
+                    absent = i64::MAX;
+                    break;
+                }
+                None => return i64::MAX,
+            }
+            if self.get_int(absent).is_nil() {
+                break;
+            }
+            present = absent;
+        }
+        while absent - present > 1 {
+            let middle = present + (absent - present) / 2;
+            if self.get_int(middle).is_nil() {
+                absent = middle;
+            } else {
+                present = middle;
+            }
+        }
+        present
+    }
+}
+
+/// A border in an array part whose last item has no value.
+fn border_in_array(body: &TableBody<'_>, len: u32) -> u32 {
+    let (mut present, mut absent) = (0, len);
+    while absent - present > 1 {
+        let middle = present + (absent - present) / 2;
+        if body.item(middle - 1).is_nil() {
+            absent = middle;
+        } else {
+            present = middle;
+        }
+    }
+    present
+}

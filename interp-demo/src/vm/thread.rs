@@ -1,0 +1,389 @@
+//! Coroutines: a stack of values, the frames on it, the open upvalues that point into it.
+
+use std::cell::{Cell, UnsafeCell};
+
+use sleepy_gc::collect::Trace;
+use sleepy_gc::{Collect, Gc};
+
+use super::closure::UpValue;
+use super::error::Error;
+use super::frame::Frame;
+use super::mem::LateStack;
+use super::state::Ctx;
+use super::value::Value;
+
+/// The largest stack, in slots.
+pub(super) const MAX_STACK: u32 = 1_000_000;
+/// What a message handler may use beyond it.
+const HANDLER_RESERVE: u32 = 4_000;
+/// Slots above the top that every function may use without asking.
+pub(super) const MIN_FREE: u32 = 20;
+
+/// Where a coroutine stands.
+///
+/// | state | its frames | next |
+/// |---|---|---|
+/// | `Suspended` | the body has not begun, or stands in a yield | `Running` by resume, `Dead` by close |
+/// | `Running` | it is the current one | any |
+/// | `Normal` | it has resumed another one | `Running` when that yields or ends |
+/// | `Dead` | none, or those of the error it died of | – |
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Status {
+    /// Not begun, or has yielded.
+    Suspended,
+    /// The one that runs now.
+    Running,
+    /// Has resumed another coroutine.
+    Normal,
+    /// Has returned, failed, or was closed.
+    Dead,
+}
+
+impl Status {
+    /// The name that `coroutine.status` returns.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Status::Suspended => "suspended",
+            Status::Running => "running",
+            Status::Normal => "normal",
+            Status::Dead => "dead",
+        }
+    }
+}
+
+/// A coroutine.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Thread<'gc>(Gc<'gc, ThreadBody<'gc>>);
+
+/// The object behind a [`Thread`].
+pub struct ThreadBody<'gc> {
+    stack: LateStack<'gc, Value<'gc>>,
+    frames: UnsafeCell<Vec<Frame>>,
+    /// Stack indices of the pending to-be-closed variables, rising.
+    to_close: UnsafeCell<Vec<u32>>,
+    /// Open upvalues, that of the highest slot first.
+    open: Cell<Option<UpValue<'gc>>>,
+    /// Above the last value of an open list of values (arguments or results "up to the top").
+    top: Cell<u32>,
+    status: Cell<Status>,
+    /// Whoever resumed this coroutine.
+    resumer: Cell<Option<Thread<'gc>>>,
+    /// The error it died of.
+    failure: Cell<Option<Value<'gc>>>,
+    /// How many frames below forbid a yield.
+    no_yield: Cell<u32>,
+    /// How many coroutines stand below it, each resumed by the one before.
+    depth: Cell<u32>,
+    /// How many message handlers run on it, one in another.
+    handlers: Cell<u32>,
+}
+
+// SAFETY: the stack, the open upvalues, the resumer and the failure are all the pointers there are; stores to the last
+// three run a barrier (the setters below), those to the stack need none by the contract of `LateStack`; frames hold
+// indices and pointers into instructions, which the closures on the stack keep alive.
+unsafe impl<'gc> Collect<'gc> for ThreadBody<'gc> {
+    fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
+        self.stack.trace(cc);
+        self.open.get().trace(cc);
+        self.resumer.get().trace(cc);
+        self.failure.get().trace(cc);
+    }
+}
+
+// SAFETY: the one pointer is traced.
+unsafe impl<'gc> Collect<'gc> for Thread<'gc> {
+    #[inline]
+    fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
+        self.0.trace(cc);
+    }
+}
+
+impl<'gc> Thread<'gc> {
+    /// A coroutine without a body.
+    pub(super) fn empty(ctx_mc: &'gc sleepy_gc::Mutation<'gc>) -> Thread<'gc> {
+        Thread(Gc::new(
+            ctx_mc,
+            ThreadBody {
+                stack: LateStack::new(ctx_mc),
+                frames: UnsafeCell::new(Vec::new()),
+                to_close: UnsafeCell::new(Vec::new()),
+                open: Cell::new(None),
+                top: Cell::new(0),
+                status: Cell::new(Status::Suspended),
+                resumer: Cell::new(None),
+                failure: Cell::new(None),
+                no_yield: Cell::new(0),
+                depth: Cell::new(0),
+                handlers: Cell::new(0),
+            },
+        ))
+    }
+
+    #[inline(always)]
+    fn body(self) -> &'gc ThreadBody<'gc> {
+        self.0.as_ref()
+    }
+
+    /// Whether both are the same coroutine.
+    #[inline]
+    #[must_use]
+    pub fn ptr_eq(self, other: Thread<'gc>) -> bool {
+        Gc::ptr_eq(self.0, other.0)
+    }
+
+    /// The object's address.
+    #[inline]
+    #[must_use]
+    pub fn address(self) -> *const () {
+        Gc::as_ptr(self.0).cast()
+    }
+
+    /// Where the coroutine stands.
+    #[must_use]
+    pub fn status(self) -> Status {
+        self.body().status.get()
+    }
+
+    pub(super) fn set_status(self, status: Status) {
+        self.body().status.set(status);
+    }
+
+    pub(super) fn resumer(self) -> Option<Thread<'gc>> {
+        self.body().resumer.get()
+    }
+
+    pub(super) fn set_resumer(self, ctx: Ctx<'gc>, resumer: Option<Thread<'gc>>) {
+        ctx.barrier(resumer.into());
+        self.body().resumer.set(resumer);
+    }
+
+    /// The error the coroutine died of.
+    #[must_use]
+    pub fn failure(self) -> Option<Value<'gc>> {
+        self.body().failure.get()
+    }
+
+    pub(super) fn set_failure(self, ctx: Ctx<'gc>, failure: Option<Value<'gc>>) {
+        ctx.barrier(failure.into());
+        self.body().failure.set(failure);
+    }
+
+    pub(super) fn no_yield(self) -> u32 {
+        self.body().no_yield.get()
+    }
+
+    pub(super) fn set_no_yield(self, count: u32) {
+        self.body().no_yield.set(count);
+    }
+
+    pub(super) fn depth(self) -> u32 {
+        self.body().depth.get()
+    }
+
+    pub(super) fn set_depth(self, depth: u32) {
+        self.body().depth.set(depth);
+    }
+
+    pub(super) fn handlers(self) -> u32 {
+        self.body().handlers.get()
+    }
+
+    pub(super) fn set_handlers(self, count: u32) {
+        self.body().handlers.set(count);
+    }
+
+    // The stack.
+
+    /// The first slot. Valid until the stack grows.
+    #[inline(always)]
+    pub(super) fn stack(self) -> *mut Value<'gc> {
+        self.body().stack.as_ptr()
+    }
+
+    /// The number of slots there are.
+    #[inline(always)]
+    pub(super) fn stack_limit(self) -> u32 {
+        self.body().stack.capacity() as u32
+    }
+
+    /// The value in a slot.
+    #[inline(always)]
+    pub(super) fn stack_get(self, at: u32) -> Value<'gc> {
+        debug_assert!(at < self.stack_limit());
+        // SAFETY: indices come from frames and calls, which lie below the capacity (`ensure_stack` before each); every
+        // slot below the capacity holds a value.
+        unsafe { *self.stack().add(at as usize) }
+    }
+
+    /// Changes the value in a slot.
+    #[inline(always)]
+    pub(super) fn stack_set(self, at: u32, value: Value<'gc>) {
+        debug_assert!(at < self.stack_limit());
+        // SAFETY: as in `stack_get`; no reference to a slot is ever held.
+        unsafe { *self.stack().add(at as usize) = value }
+    }
+
+    /// Copies `count` values from slot `from` to slot `to`.
+    #[inline]
+    pub(super) fn stack_move(self, from: u32, to: u32, count: u32) {
+        debug_assert!(from.max(to) + count <= self.stack_limit());
+        // SAFETY: both ranges lie below the capacity, as in `stack_get`.
+        unsafe {
+            let stack = self.stack();
+            std::ptr::copy(
+                stack.add(from as usize),
+                stack.add(to as usize),
+                count as usize,
+            );
+        }
+    }
+
+    /// Sets slots to nil.
+    #[inline]
+    pub(super) fn stack_clear(self, from: u32, to: u32) {
+        for at in from..to {
+            self.stack_set(at, Value::Nil);
+        }
+    }
+
+    /// Makes sure that there are slots up to `needed` and [`MIN_FREE`] more.
+    #[inline(always)]
+    pub(super) fn ensure_stack(self, ctx: Ctx<'gc>, needed: u32) -> Result<(), Error<'gc>> {
+        if needed + MIN_FREE <= self.stack_limit() {
+            return Ok(());
+        }
+        self.grow_stack(ctx, needed)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow_stack(self, ctx: Ctx<'gc>, needed: u32) -> Result<(), Error<'gc>> {
+        let limit = if self.handlers() > 0 {
+            MAX_STACK + HANDLER_RESERVE
+        } else {
+            MAX_STACK
+        };
+        if needed > limit {
+            return Err(ctx.stack_overflow(self));
+        }
+        let old_address = self.stack().addr();
+        let size = (needed + MIN_FREE)
+            .max(self.stack_limit().saturating_mul(2))
+            .min(limit + MIN_FREE);
+        let body = self.body();
+        if body.stack.try_grow(ctx.mc, size as usize).is_err() {
+            return Err(ctx.out_of_memory());
+        }
+        let mut open = body.open.get();
+        while let Some(upvalue) = open {
+            let index = (upvalue.place().addr() - old_address) / size_of::<Value<'_>>();
+            // SAFETY: the place was a slot of the stack before it moved, so `index` is that slot; what is in the list
+            // of open upvalues is open.
+            unsafe {
+                upvalue.move_to(self.stack().add(index));
+                open = upvalue.next();
+            }
+        }
+        Ok(())
+    }
+
+    /// Above the last value of an open list of values.
+    #[inline(always)]
+    pub(super) fn top(self) -> u32 {
+        self.body().top.get()
+    }
+
+    #[inline(always)]
+    pub(super) fn set_top(self, top: u32) {
+        self.body().top.set(top);
+    }
+
+    /// Tells the collector which slots are alive, before it may run.
+    pub(super) fn set_live(self, top: u32) {
+        self.body().stack.set_top(top as usize);
+    }
+
+    // The frames.
+
+    /// The frames. No reference to them is kept while anything else runs.
+    #[inline(always)]
+    #[expect(clippy::mut_from_ref, reason = "exclusive by the module's discipline")]
+    pub(super) fn frames(self) -> &'gc mut Vec<Frame> {
+        // SAFETY: every use is a short expression in this crate's interpreter that takes what it needs and lets go of
+        // the reference before another use; the collector does not look at frames.
+        unsafe { &mut *self.body().frames.get() }
+    }
+
+    /// The frame on top; there is always one while the coroutine lives.
+    #[inline(always)]
+    pub(super) fn frame(self) -> *mut Frame {
+        let frames = self.frames();
+        debug_assert!(!frames.is_empty());
+        // SAFETY: there is a frame: the base frame is pushed at birth and popped at the end.
+        unsafe { frames.as_mut_ptr().add(frames.len() - 1) }
+    }
+
+    /// The pending to-be-closed variables; used as [`Thread::frames`] is.
+    #[inline]
+    #[expect(clippy::mut_from_ref, reason = "exclusive by the module's discipline")]
+    pub(super) fn to_close(self) -> &'gc mut Vec<u32> {
+        // SAFETY: as in `frames`.
+        unsafe { &mut *self.body().to_close.get() }
+    }
+
+    // Open upvalues.
+
+    /// The upvalue of a stack slot, made if there is none yet.
+    pub(super) fn find_upvalue(self, ctx: Ctx<'gc>, at: u32) -> UpValue<'gc> {
+        // SAFETY: the index is below the capacity; what is in the list is open.
+        unsafe {
+            let place = self.stack().add(at as usize);
+            let mut above = None;
+            let mut found = self.body().open.get();
+            while let Some(upvalue) = found
+                && upvalue.place() >= place
+            {
+                if upvalue.place() == place {
+                    return upvalue;
+                }
+                above = Some(upvalue);
+                found = upvalue.next();
+            }
+            let fresh = UpValue::open(ctx, self, place, found);
+            match above {
+                Some(above) => above.set_next(ctx, Some(fresh)),
+                None => self.set_open(ctx, Some(fresh)),
+            }
+            fresh
+        }
+    }
+
+    fn set_open(self, ctx: Ctx<'gc>, open: Option<UpValue<'gc>>) {
+        ctx.mc.shade(&open);
+        self.body().open.set(open);
+    }
+
+    /// Closes the open upvalues of slots from `level` on.
+    #[inline]
+    pub(super) fn close_upvalues(self, ctx: Ctx<'gc>, level: u32) {
+        if self.body().open.get().is_some() {
+            self.close_upvalues_slow(ctx, level);
+        }
+    }
+
+    fn close_upvalues_slow(self, ctx: Ctx<'gc>, level: u32) {
+        // SAFETY: the level is below the capacity; what is in the list is open.
+        unsafe {
+            let place = self.stack().add(level as usize);
+            while let Some(upvalue) = self.body().open.get()
+                && upvalue.place() >= place
+            {
+                let next = upvalue.next();
+                upvalue.close(ctx);
+                self.set_open(ctx, next);
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Full userdata: objects of the host, with a metatable and one user value.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell, RefMut};
+
+use sleepy_gc::collect::Trace;
+use sleepy_gc::{Collect, Gc};
+
+use super::state::Ctx;
+use super::table::Table;
+use super::value::Value;
+
+/// An object of the host. The data may not refer to values of the arena: those go into the user value.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct UserData<'gc>(Gc<'gc, UserDataBody<'gc>>);
+
+/// The object behind a [`UserData`].
+pub struct UserDataBody<'gc> {
+    metatable: Cell<Option<Table<'gc>>>,
+    user_value: Cell<Value<'gc>>,
+    data: RefCell<Box<dyn Any>>,
+}
+
+// SAFETY: both places that hold pointers are traced, every store to them runs a barrier (the setters below), and
+// the boxed data is `'static`, so it holds no pointer into the arena and its destructor can't reach one.
+unsafe impl<'gc> Collect<'gc> for UserDataBody<'gc> {
+    fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
+        if let Some(metatable) = self.metatable.get() {
+            metatable.trace(cc);
+        }
+        self.user_value.get().trace(cc);
+    }
+}
+
+// SAFETY: the one pointer is traced.
+unsafe impl<'gc> Collect<'gc> for UserData<'gc> {
+    #[inline]
+    fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
+        self.0.trace(cc);
+    }
+}
+
+impl<'gc> UserData<'gc> {
+    /// A new object without a metatable.
+    #[must_use]
+    pub fn new<T: Any>(ctx: Ctx<'gc>, data: T) -> UserData<'gc> {
+        UserData(Gc::new(
+            ctx.mc,
+            UserDataBody {
+                metatable: Cell::new(None),
+                user_value: Cell::new(Value::Nil),
+                data: RefCell::new(Box::new(data)),
+            },
+        ))
+    }
+
+    /// The data, if it is a `T` and nobody has borrowed it.
+    #[must_use]
+    pub fn borrow<T: Any>(self) -> Option<RefMut<'gc, T>> {
+        let data = self.0.as_ref().data.try_borrow_mut().ok()?;
+        RefMut::filter_map(data, |data| data.downcast_mut()).ok()
+    }
+
+    /// Whether the data is a `T`. False while it is borrowed.
+    #[must_use]
+    pub fn is<T: Any>(self) -> bool {
+        self.0.data.try_borrow().is_ok_and(|data| data.is::<T>())
+    }
+
+    /// The metatable.
+    #[inline]
+    #[must_use]
+    pub fn metatable(self) -> Option<Table<'gc>> {
+        self.0.metatable.get()
+    }
+
+    /// Changes the metatable. `__gc` is looked at by [`Ctx::set_metatable`], not here.
+    pub fn set_metatable(self, ctx: Ctx<'gc>, metatable: Option<Table<'gc>>) {
+        ctx.barrier(metatable.into());
+        self.0.metatable.set(metatable);
+    }
+
+    /// The value kept beside the data.
+    #[must_use]
+    pub fn user_value(self) -> Value<'gc> {
+        self.0.user_value.get()
+    }
+
+    /// Changes the value kept beside the data.
+    pub fn set_user_value(self, ctx: Ctx<'gc>, value: Value<'gc>) {
+        ctx.barrier(value);
+        self.0.user_value.set(value);
+    }
+
+    /// Whether both are the same object.
+    #[inline]
+    #[must_use]
+    pub fn ptr_eq(self, other: UserData<'gc>) -> bool {
+        Gc::ptr_eq(self.0, other.0)
+    }
+
+    /// The object's address.
+    #[inline]
+    #[must_use]
+    pub fn address(self) -> *const () {
+        Gc::as_ptr(self.0).cast()
+    }
+}

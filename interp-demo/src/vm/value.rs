@@ -1,0 +1,260 @@
+//! A Lua value: 16 bytes, a tag and a payload.
+//!
+//! Values are `Copy`; those that refer to objects hold one pointer into the arena.
+
+use sleepy_gc::collect::Trace;
+use sleepy_gc::{Collect, Gc};
+
+use super::closure::Closure;
+use super::native::Native;
+use super::string::LuaStr;
+use super::table::Table;
+use super::thread::Thread;
+use super::userdata::UserData;
+
+/// Any Lua value.
+#[derive(Clone, Copy, Default)]
+#[repr(C, u8)]
+pub enum Value<'gc> {
+    /// `nil`.
+    #[default]
+    Nil,
+    /// `true` or `false`.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A float.
+    Float(f64),
+    /// A string of any bytes.
+    Str(LuaStr<'gc>),
+    /// A table.
+    Table(Table<'gc>),
+    /// A function written in Lua.
+    Closure(Closure<'gc>),
+    /// A function written in Rust.
+    Native(Native<'gc>),
+    /// An object of the host.
+    UserData(UserData<'gc>),
+    /// A coroutine.
+    Thread(Thread<'gc>),
+}
+
+const _: () = assert!(size_of::<Value<'static>>() == 16);
+
+/// The type of a value, as `type` tells it; also the index of per-type metatables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[repr(u8)]
+pub enum Type {
+    /// `nil`.
+    Nil,
+    /// A boolean.
+    Boolean,
+    /// An integer or a float.
+    Number,
+    /// A string.
+    String,
+    /// A table.
+    Table,
+    /// A function, in Lua or in Rust.
+    Function,
+    /// An object of the host.
+    UserData,
+    /// A coroutine.
+    Thread,
+}
+
+impl Type {
+    /// How many types there are.
+    pub const COUNT: usize = 8;
+
+    /// The name that `type` returns.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Type::Nil => "nil",
+            Type::Boolean => "boolean",
+            Type::Number => "number",
+            Type::String => "string",
+            Type::Table => "table",
+            Type::Function => "function",
+            Type::UserData => "userdata",
+            Type::Thread => "thread",
+        }
+    }
+}
+
+impl<'gc> Value<'gc> {
+    /// The value's type.
+    #[inline]
+    #[must_use]
+    pub const fn kind(self) -> Type {
+        match self {
+            Value::Nil => Type::Nil,
+            Value::Bool(_) => Type::Boolean,
+            Value::Int(_) | Value::Float(_) => Type::Number,
+            Value::Str(_) => Type::String,
+            Value::Table(_) => Type::Table,
+            Value::Closure(_) | Value::Native(_) => Type::Function,
+            Value::UserData(_) => Type::UserData,
+            Value::Thread(_) => Type::Thread,
+        }
+    }
+
+    /// The name of the value's type.
+    #[must_use]
+    pub const fn type_name(self) -> &'static str {
+        self.kind().name()
+    }
+
+    /// Whether this is `nil`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_nil(self) -> bool {
+        matches!(self, Value::Nil)
+    }
+
+    /// Whether a condition takes this as false: `nil` and `false`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_falsy(self) -> bool {
+        matches!(self, Value::Nil | Value::Bool(false))
+    }
+
+    /// Whether a condition takes this as true.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_truthy(self) -> bool {
+        !self.is_falsy()
+    }
+
+    /// Whether this is a function, in Lua or in Rust.
+    #[inline]
+    #[must_use]
+    pub const fn is_function(self) -> bool {
+        matches!(self, Value::Closure(_) | Value::Native(_))
+    }
+
+    /// The table, if this is one.
+    #[inline]
+    #[must_use]
+    pub const fn as_table(self) -> Option<Table<'gc>> {
+        match self {
+            Value::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The string, if this is one; numbers are not converted.
+    #[inline]
+    #[must_use]
+    pub const fn as_str(self) -> Option<LuaStr<'gc>> {
+        match self {
+            Value::Str(string) => Some(string),
+            _ => None,
+        }
+    }
+
+    /// Equality without metamethods: numbers by their mathematical value, strings by content, other objects by identity.
+    #[inline]
+    #[must_use]
+    pub fn raw_equals(self, other: Value<'gc>) -> bool {
+        match (self, other) {
+            (Value::Nil, Value::Nil) => true,
+            (Value::Bool(a), Value::Bool(b)) => a == b,
+            (Value::Int(a), Value::Int(b)) => a == b,
+            (Value::Float(a), Value::Float(b)) => a == b,
+            (Value::Int(a), Value::Float(b)) | (Value::Float(b), Value::Int(a)) => {
+                super::number::float_to_int(b) == Some(a)
+            }
+            (Value::Str(a), Value::Str(b)) => a == b,
+            _ => self.same_object(other),
+        }
+    }
+
+    /// Whether both refer to the same object that is not a string.
+    #[inline]
+    #[must_use]
+    pub fn same_object(self, other: Value<'gc>) -> bool {
+        match (self, other) {
+            (Value::Table(a), Value::Table(b)) => a.ptr_eq(b),
+            (Value::Closure(a), Value::Closure(b)) => a.ptr_eq(b),
+            (Value::Native(a), Value::Native(b)) => a.ptr_eq(b),
+            (Value::UserData(a), Value::UserData(b)) => a.ptr_eq(b),
+            (Value::Thread(a), Value::Thread(b)) => a.ptr_eq(b),
+            _ => false,
+        }
+    }
+
+    /// The address that `%p` and `tostring` show, for values that are objects.
+    #[must_use]
+    pub fn address(self) -> Option<*const ()> {
+        match self {
+            Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) => None,
+            Value::Str(v) => Some(v.address()),
+            Value::Table(v) => Some(v.address()),
+            Value::Closure(v) => Some(v.address()),
+            Value::Native(v) => Some(v.address()),
+            Value::UserData(v) => Some(v.address()),
+            Value::Thread(v) => Some(v.address()),
+        }
+    }
+}
+
+// SAFETY: every variant that holds a pointer traces it; there is no `Drop`; there is no interior mutability here.
+unsafe impl<'gc> Collect<'gc> for Value<'gc> {
+    #[inline]
+    fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
+        match self {
+            Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {}
+            Value::Str(v) => v.trace(cc),
+            Value::Table(v) => v.trace(cc),
+            Value::Closure(v) => v.trace(cc),
+            Value::Native(v) => v.trace(cc),
+            Value::UserData(v) => v.trace(cc),
+            Value::Thread(v) => v.trace(cc),
+        }
+    }
+}
+
+impl From<bool> for Value<'_> {
+    fn from(v: bool) -> Self {
+        Value::Bool(v)
+    }
+}
+
+impl From<i64> for Value<'_> {
+    fn from(v: i64) -> Self {
+        Value::Int(v)
+    }
+}
+
+impl From<f64> for Value<'_> {
+    fn from(v: f64) -> Self {
+        Value::Float(v)
+    }
+}
+
+macro_rules! value_from {
+    ($($variant:ident($type:ident)),*) => {$(
+        impl<'gc> From<$type<'gc>> for Value<'gc> {
+            fn from(v: $type<'gc>) -> Self {
+                Value::$variant(v)
+            }
+        }
+    )*};
+}
+
+value_from!(
+    Str(LuaStr),
+    Table(Table),
+    Closure(Closure),
+    Native(Native),
+    UserData(UserData),
+    Thread(Thread)
+);
+
+impl<'gc, T: Into<Value<'gc>>> From<Option<T>> for Value<'gc> {
+    fn from(v: Option<T>) -> Self {
+        v.map_or(Value::Nil, Into::into)
+    }
+}
