@@ -60,7 +60,7 @@ pub(super) fn prepare_call_method<'gc>(
 ) -> Result<(), Error<'gc>> {
     let method = ctx.metamethod(callee, Event::Call);
     if method.is_nil() {
-        return Err(super::describe::call_error(ctx, thread, callee, func));
+        return Err(super::describe::call_error(ctx, thread, callee));
     }
     let top = thread.top();
     thread.ensure_stack(ctx, top + 1)?;
@@ -197,6 +197,7 @@ pub(super) fn continue_native<'gc>(
         return Err(ctx.error("a native function has no continuation"));
     };
     let mut call = Call::new(ctx, thread, frame.base, thread.top());
+    thread.touch(ctx, frame.func);
     thread.ensure_stack(ctx, call.top)?;
     call.results_at = frame.aux;
     call.state = frame.state;

@@ -11,7 +11,7 @@
 use std::cell::{Cell, UnsafeCell};
 use std::rc::Rc;
 
-use super::mem::GcTail;
+use sleepy_gc::collections::GcTail;
 use sleepy_gc::collect::Trace;
 use sleepy_gc::{Collect, Gc};
 

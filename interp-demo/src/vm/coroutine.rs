@@ -30,15 +30,17 @@ impl<'gc> Thread<'gc> {
 
     /// Puts a body on an empty stack.
     pub(super) fn begin(self, ctx: Ctx<'gc>, body: Value<'gc>) -> Result<(), Error<'gc>> {
+        self.frames().clear();
+        self.set_top(0);
+        self.open_window(ctx, 0);
         self.ensure_stack(ctx, BODY + 1)?;
         self.stack_set(0, Value::Nil);
         self.stack_set(BODY, body);
-        self.frames().clear();
         let mut base = Frame::native(0, BODY, ALL_RESULTS, Flags::HIDDEN);
         base.then = Some(body_done);
         self.frames().push(base);
         self.set_top(BODY + 1);
-        self.set_live(BODY + 1);
+        self.set_live(ctx, BODY + 1);
         self.set_status(Status::Suspended);
         Ok(())
     }
@@ -80,6 +82,7 @@ pub(super) fn switch_to<'gc>(
         return Ok(After::Switch);
     }
     let fresh = target.is_fresh();
+    open_top(ctx, target);
     if fresh {
         if target.ensure_stack(ctx, BODY + 1 + count).is_err() {
             deliver_error(thread, ctx.string(b"stack overflow"));
@@ -94,20 +97,35 @@ pub(super) fn switch_to<'gc>(
     }
     enter(ctx, thread, target);
     if fresh {
-        precall(ctx, target, BODY, ALL_RESULTS, Flags::NONE)?;
+        enter_body(ctx, target)?;
     }
     Ok(After::Switch)
+}
+
+/// Calls the body with the arguments above it.
+pub(super) fn enter_body<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<(), Error<'gc>> {
+    match precall(ctx, thread, BODY, ALL_RESULTS, Flags::NONE) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.placed()),
+    }
 }
 
 /// Makes `target` the running coroutine; `thread` waits for it.
 fn enter<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>, target: Thread<'gc>) {
     // SAFETY: the frame on top, not kept beyond the expression.
-    thread.set_live(unsafe { (*thread.frame()).aux });
+    thread.set_live(ctx, unsafe { (*thread.frame()).aux });
     thread.set_status(Status::Normal);
     target.set_status(Status::Running);
     target.set_resumer(ctx, Some(thread));
     target.set_depth(thread.depth() + 1);
+    open_top(ctx, target);
     ctx.set_current(ctx, target);
+}
+
+/// Lets the frame on top of a coroutine that was not running use its slots.
+pub(super) fn open_top<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) {
+    let start = thread.frames().last().map_or(0, |frame| frame.func);
+    thread.open_window(ctx, start);
 }
 
 /// Makes the resumer of `thread` the running coroutine again.
@@ -115,6 +133,7 @@ fn leave<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>, resumer: Thread<'gc>, status: 
     thread.set_status(status);
     thread.set_resumer(ctx, None);
     resumer.set_status(Status::Running);
+    open_top(ctx, resumer);
     ctx.set_current(ctx, resumer);
 }
 
@@ -133,8 +152,9 @@ pub(super) fn switch_to_resumer<'gc>(
             .error("attempt to yield across a C-call boundary")
             .placed());
     }
+    open_top(ctx, resumer);
     deliver(ctx, resumer, thread, first, count, Outcome::Done)?;
-    thread.set_live(first);
+    thread.set_live(ctx, first);
     leave(ctx, thread, resumer, Status::Suspended);
     Ok(After::Switch)
 }
@@ -153,9 +173,10 @@ pub(super) fn finished<'gc>(
         thread.set_status(Status::Dead);
         return Ok(After::Leave);
     };
+    open_top(ctx, resumer);
     deliver(ctx, resumer, thread, first, count, Outcome::Done)?;
     thread.frames().clear();
-    thread.set_live(0);
+    thread.set_live(ctx, 0);
     leave(ctx, thread, resumer, Status::Dead);
     Ok(After::Switch)
 }
@@ -165,7 +186,7 @@ pub(super) fn died<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>, value: Value<'gc>) -
     thread.set_failure(ctx, Some(value));
     thread.set_status(Status::Dead);
     let live = unwind::stack_end(thread);
-    thread.set_live(live);
+    thread.set_live(ctx, live);
     let Some(resumer) = thread.resumer() else {
         return false;
     };
@@ -187,7 +208,7 @@ pub(super) fn close<'gc>(
     thread.set_top(unsafe { (*thread.frame()).aux });
     if target.to_close().is_empty() {
         target.frames().clear();
-        target.set_live(0);
+        target.set_live(ctx, 0);
         target.set_status(Status::Dead);
         if let Some(value) = failure {
             deliver_error(thread, value);
@@ -207,7 +228,7 @@ pub(super) fn closed<'gc>(
     failure: Option<Value<'gc>>,
 ) -> After {
     thread.frames().clear();
-    thread.set_live(0);
+    thread.set_live(ctx, 0);
     let Some(resumer) = thread.resumer() else {
         return After::Leave;
     };

@@ -19,6 +19,8 @@ enum Kind {
     Plain,
     /// The position shall be put before the message if the error arises in a Lua function.
     Unlocated,
+    /// As `Unlocated`, and it is about this operand of the instruction, whose name shall be put behind.
+    Operand(u8),
     /// Message handlers do not see it: it was raised because memory is short, or while a handler failed.
     Raw,
 }
@@ -58,8 +60,37 @@ impl<'gc> Error<'gc> {
         self.kind == Kind::Raw
     }
 
-    pub(super) fn is_unlocated(self) -> bool {
-        self.kind == Kind::Unlocated
+    /// An error about operand `number` of the instruction: 0 the first, or the object; 1 the second. Of a concatenation:
+    /// the register.
+    pub(super) fn operand(value: Value<'gc>, number: u8) -> Error<'gc> {
+        Error {
+            value,
+            kind: Kind::Operand(number),
+        }
+    }
+
+    /// The same error, about no operand.
+    pub(super) fn anonymous(self) -> Error<'gc> {
+        Error::unlocated(self.value)
+    }
+
+    /// The same error, which stays as it is: it arises in a native.
+    pub(super) fn placed(self) -> Error<'gc> {
+        match self.kind {
+            Kind::Plain | Kind::Raw => self,
+            Kind::Unlocated | Kind::Operand(_) => Error::new(self.value),
+        }
+    }
+
+    pub(super) fn lacks_position(self) -> bool {
+        matches!(self.kind, Kind::Unlocated | Kind::Operand(_))
+    }
+
+    pub(super) fn about_operand(self) -> Option<u8> {
+        match self.kind {
+            Kind::Operand(number) => Some(number),
+            _ => None,
+        }
     }
 }
 

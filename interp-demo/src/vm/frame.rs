@@ -43,9 +43,6 @@ impl Flags {
     pub const UNWINDING: Flags = Flags(1 << 9);
     /// A finalizer.
     pub const FINALIZER: Flags = Flags(1 << 10);
-    /// The frame's pending results have been counted already (a return that runs `__close` methods).
-    pub const RETURNING: Flags = Flags(1 << 11);
-
     pub const NONE: Flags = Flags(0);
 
     #[inline(always)]
@@ -56,6 +53,10 @@ impl Flags {
     #[inline(always)]
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
+    }
+
+    pub const fn only(self, other: Flags) -> Flags {
+        Flags(self.0 & other.0)
     }
 
     #[inline(always)]

@@ -35,7 +35,7 @@
 
 use std::cell::Cell;
 
-use super::mem::GcTail;
+use sleepy_gc::collections::GcTail;
 use sleepy_gc::Collect;
 use sleepy_gc::collect::Trace;
 

@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::rc::Rc;
 
+use sleepy_gc::collections::InternSet;
 use sleepy_gc::collect::Trace;
 use sleepy_gc::{Collect, Gc, Mutation};
 
 use super::closure::{Closure, Function};
 use super::error::Error;
-use super::mem::InternSet;
 use super::string::{LuaStr, StrHeader};
 use super::suspend::{Answer, Suspend};
 use super::table::Table;
@@ -39,6 +39,8 @@ pub struct State<'gc> {
     pub(super) request: RefCell<Option<Suspend>>,
     /// What the host has answered.
     pub(super) answer: RefCell<Option<Answer>>,
+    /// Whether there are limits that the host must look at.
+    pub(crate) watched: Cell<bool>,
     /// Whether the current coroutine runs a finalizer.
     pub(super) finalizing: Cell<bool>,
     /// Objects that have a `__gc` method, oldest first.
@@ -82,8 +84,8 @@ unsafe impl<'gc> Collect<'gc> for State<'gc> {
 
 impl<'gc> State<'gc> {
     /// A state without libraries.
-    pub(crate) fn new(mc: &'gc Mutation<'gc>, seed: u32) -> Gc<'gc, State<'gc>> {
-        let interned = InternSet::new(mc);
+    pub(crate) fn new(mc: &Mutation<'gc>, seed: u32) -> Gc<'gc, State<'gc>> {
+        let interned = InternSet::new();
         let intern = |text: &str| LuaStr::intern(mc, &interned, seed, text.as_bytes());
         let event_names = Event::ALL.iter().map(|event| intern(event.name())).collect();
         let names = Names {
@@ -109,6 +111,7 @@ impl<'gc> State<'gc> {
                 scratch: RefCell::new(Vec::new()),
                 request: RefCell::new(None),
                 answer: RefCell::new(None),
+                watched: Cell::new(false),
                 finalizing: Cell::new(false),
                 finalizable: RefCell::new(Vec::new()),
                 host: RefCell::new(HashMap::new()),
@@ -170,6 +173,12 @@ impl<'gc> State<'gc> {
     #[must_use]
     pub fn event_name(&self, event: Event) -> LuaStr<'gc> {
         self.event_names[event as usize]
+    }
+
+    /// Whether the host wants to look at its limits now and then.
+    #[inline]
+    pub(super) fn needs_attention(&self) -> bool {
+        self.watched.get() || crate::runtime::is_interrupted()
     }
 
     pub(super) fn names(&self) -> Names<'gc> {
@@ -249,7 +258,7 @@ impl<'gc> Ctx<'gc> {
     /// The bytes that the collector accounts for.
     #[must_use]
     pub fn heap_bytes(self) -> usize {
-        self.mc.metrics().live_bytes()
+        self.mc.metrics().heap_bytes()
     }
 
     /// Compiles a chunk and makes a function of it, with `env` as its first upvalue.

@@ -5,10 +5,10 @@
 
 use std::cell::Cell;
 
+use sleepy_gc::collections::{GcTail, InternSet};
 use sleepy_gc::collect::Trace;
 use sleepy_gc::{Collect, Mutation};
 
-use super::mem::{GcTail, InternSet};
 use super::state::Ctx;
 
 /// The longest string that is interned.
@@ -91,7 +91,10 @@ impl<'gc> LuaStr<'gc> {
             state: Cell::new(HashState::Short),
         };
         let string = GcTail::from_slice(mc, header, bytes);
-        interned.insert(mc, hash, string);
+        if interned.try_insert(mc, hash, string).is_err() {
+            // Without memory for the set no string can be told from its equal: there is nothing to go on with.
+            std::process::abort();
+        }
         LuaStr(string)
     }
 

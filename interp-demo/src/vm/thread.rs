@@ -2,13 +2,13 @@
 
 use std::cell::{Cell, UnsafeCell};
 
+use sleepy_gc::collections::LateStack;
 use sleepy_gc::collect::Trace;
-use sleepy_gc::{Collect, Gc};
+use sleepy_gc::{Collect, Gc, Mutation};
 
 use super::closure::UpValue;
 use super::error::Error;
 use super::frame::Frame;
-use super::mem::LateStack;
 use super::state::Ctx;
 use super::value::Value;
 
@@ -18,6 +18,10 @@ pub(super) const MAX_STACK: u32 = 1_000_000;
 const HANDLER_RESERVE: u32 = 4_000;
 /// Slots above the top that every function may use without asking.
 pub(super) const MIN_FREE: u32 = 20;
+/// Slots of a new stack.
+const FIRST_SLOTS: usize = 40;
+/// How far a window on the stack reaches above what is in use.
+const WINDOW_SLOTS: u32 = 512;
 
 /// Where a coroutine stands.
 ///
@@ -60,6 +64,11 @@ pub struct Thread<'gc>(Gc<'gc, ThreadBody<'gc>>);
 /// The object behind a [`Thread`].
 pub struct ThreadBody<'gc> {
     stack: LateStack<'gc, Value<'gc>>,
+    /// The first slot of `stack`.
+    slots: Cell<*mut Value<'gc>>,
+    /// Slots from here up to `window_end` may be stored to without a barrier until the callback ends.
+    window_start: Cell<u32>,
+    window_end: Cell<u32>,
     frames: UnsafeCell<Vec<Frame>>,
     /// Stack indices of the pending to-be-closed variables, rising.
     to_close: UnsafeCell<Vec<u32>>,
@@ -100,13 +109,26 @@ unsafe impl<'gc> Collect<'gc> for Thread<'gc> {
     }
 }
 
+/// The first slot, valid until the stack grows.
+fn first_slot<'gc>(mc: &Mutation<'gc>, stack: &LateStack<'gc, Value<'gc>>) -> *mut Value<'gc> {
+    match stack.slots(mc, 0..stack.capacity()) {
+        Some(slots) => slots.as_ptr().cast_mut().cast(),
+        None => std::ptr::null_mut(),
+    }
+}
+
 impl<'gc> Thread<'gc> {
     /// A coroutine without a body.
-    pub(super) fn empty(ctx_mc: &'gc sleepy_gc::Mutation<'gc>) -> Thread<'gc> {
+    pub(super) fn empty(mc: &Mutation<'gc>) -> Thread<'gc> {
+        let stack = LateStack::new(mc, FIRST_SLOTS, Value::Nil);
+        let slots = first_slot(mc, &stack);
         Thread(Gc::new(
-            ctx_mc,
+            mc,
             ThreadBody {
-                stack: LateStack::new(ctx_mc),
+                stack,
+                slots: Cell::new(slots),
+                window_start: Cell::new(0),
+                window_end: Cell::new(0),
                 frames: UnsafeCell::new(Vec::new()),
                 to_close: UnsafeCell::new(Vec::new()),
                 open: Cell::new(None),
@@ -199,19 +221,48 @@ impl<'gc> Thread<'gc> {
     /// The first slot. Valid until the stack grows.
     #[inline(always)]
     pub(super) fn stack(self) -> *mut Value<'gc> {
-        self.body().stack.as_ptr()
+        self.body().slots.get()
     }
 
-    /// The number of slots there are.
+    /// The number of slots that may be stored to.
     #[inline(always)]
     pub(super) fn stack_limit(self) -> u32 {
-        self.body().stack.capacity() as u32
+        self.body().window_end.get()
+    }
+
+    /// Must be called before anything is stored to slots from `start` on: once in each callback, and again for lower
+    /// slots.
+    #[inline(always)]
+    pub(super) fn touch(self, ctx: Ctx<'gc>, start: u32) {
+        if start < self.body().window_start.get() {
+            self.open_window(ctx, start);
+        }
+    }
+
+    /// Opens the window in a callback that has not touched the stack yet: from `start` to a little above what is in
+    /// use.
+    pub(super) fn open_window(self, ctx: Ctx<'gc>, start: u32) {
+        let body = self.body();
+        let used = self.frames().last().map_or(0, |frame| frame.top);
+        let end = used.max(body.top.get()) + WINDOW_SLOTS;
+        let end = end
+            .max(body.window_end.get())
+            .min(body.stack.capacity() as u32);
+        self.set_window(ctx, start, end);
+    }
+
+    fn set_window(self, ctx: Ctx<'gc>, start: u32, end: u32) {
+        let body = self.body();
+        // The slots themselves are reached through `slots`; this tells the collector where to look again.
+        let _ = body.stack.slots(ctx.mc, start as usize..end as usize);
+        body.window_start.set(start);
+        body.window_end.set(end);
     }
 
     /// The value in a slot.
     #[inline(always)]
     pub(super) fn stack_get(self, at: u32) -> Value<'gc> {
-        debug_assert!(at < self.stack_limit());
+        debug_assert!((at as usize) < self.body().stack.capacity());
         // SAFETY: indices come from frames and calls, which lie below the capacity (`ensure_stack` before each); every
         // slot below the capacity holds a value.
         unsafe { *self.stack().add(at as usize) }
@@ -268,14 +319,23 @@ impl<'gc> Thread<'gc> {
         if needed > limit {
             return Err(ctx.stack_overflow(self));
         }
+        let body = self.body();
+        let capacity = body.stack.capacity() as u32;
+        let start = body.window_start.get();
+        if needed + MIN_FREE <= capacity {
+            self.set_window(ctx, start, (needed + WINDOW_SLOTS).min(capacity));
+            return Ok(());
+        }
         let old_address = self.stack().addr();
         let size = (needed + MIN_FREE)
-            .max(self.stack_limit().saturating_mul(2))
+            .max(capacity.saturating_mul(2))
             .min(limit + MIN_FREE);
-        let body = self.body();
         if body.stack.try_grow(ctx.mc, size as usize).is_err() {
             return Err(ctx.out_of_memory());
         }
+        body.slots.set(first_slot(ctx.mc, &body.stack));
+        let end = (needed + WINDOW_SLOTS).min(body.stack.capacity() as u32);
+        self.set_window(ctx, start, end);
         let mut open = body.open.get();
         while let Some(upvalue) = open {
             let index = (upvalue.place().addr() - old_address) / size_of::<Value<'_>>();
@@ -301,8 +361,9 @@ impl<'gc> Thread<'gc> {
     }
 
     /// Tells the collector which slots are alive, before it may run.
-    pub(super) fn set_live(self, top: u32) {
-        self.body().stack.set_top(top as usize);
+    pub(super) fn set_live(self, ctx: Ctx<'gc>, top: u32) {
+        let stack = &self.body().stack;
+        stack.set_top(ctx.mc, (top as usize).min(stack.capacity()));
     }
 
     // The frames.
@@ -323,6 +384,15 @@ impl<'gc> Thread<'gc> {
         debug_assert!(!frames.is_empty());
         // SAFETY: there is a frame: the base frame is pushed at birth and popped at the end.
         unsafe { frames.as_mut_ptr().add(frames.len() - 1) }
+    }
+
+    /// Drops the frame on top, of which there is one.
+    #[inline(always)]
+    pub(super) fn pop_frame(self) {
+        let frames = self.frames();
+        debug_assert!(!frames.is_empty());
+        // SAFETY: one less than the length, and frames need no drop.
+        unsafe { frames.set_len(frames.len() - 1) };
     }
 
     /// The pending to-be-closed variables; used as [`Thread::frames`] is.

@@ -78,12 +78,8 @@ fn call_handler<'gc>(
     thread.set_top(end + 3);
     thread.set_no_yield(thread.no_yield() + 1);
     thread.frames().push(frame);
-    match precall(ctx, thread, end + 1, 1, Flags::NONE) {
-        Ok(_) => {
-            // A native handler is done by now, and has left its result there.
-            thread.set_top(end + 2);
-            Ok(())
-        }
+    match precall(ctx, thread, end + 1, ALL_RESULTS, Flags::NONE) {
+        Ok(_) => Ok(()),
         Err(error) => raise(ctx, error).map_err(Error::new),
     }
 }
@@ -125,6 +121,7 @@ fn catch<'gc>(
         };
     };
     thread.frames().truncate(catcher + 1);
+    coroutine::open_top(ctx, thread);
     let count = |flag| {
         let frames = thread.frames().iter();
         frames.filter(|frame| frame.flags.has(flag)).count() as u32
@@ -204,7 +201,7 @@ pub(super) fn unwound<'gc>(
     error: Option<Value<'gc>>,
 ) -> Result<After, Error<'gc>> {
     thread.frames().pop();
-    if thread.frames().len() <= 1 && thread.resumer().is_some() && !is_catcher(thread) {
+    if !is_catcher(thread) {
         return Ok(coroutine::closed(ctx, thread, error));
     }
     deliver_error(thread, error.unwrap_or_default());
@@ -253,6 +250,3 @@ pub(super) fn call_close<'gc>(
         after => Ok(after),
     }
 }
-
-/// The number of results of a call whose results are all wanted.
-pub(super) const ALL: i16 = ALL_RESULTS;

@@ -17,12 +17,12 @@ mod walk;
 
 use std::cell::Cell;
 
+use sleepy_gc::collections::GcVec;
 use sleepy_gc::collect::Trace;
 use sleepy_gc::{Collect, Gc, Mutation};
 
 use self::node::Node;
 use super::error::Error;
-use super::mem::GcVec;
 use super::number::float_to_int;
 use super::state::Ctx;
 use super::string::LuaStr;

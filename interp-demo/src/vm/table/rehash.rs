@@ -1,7 +1,7 @@
 //! Growth: new keys, and how large the two parts are.
 
+use sleepy_gc::collections::GcVec;
 use super::node::Node;
-use crate::vm::mem::GcVec;
 use super::{Table, normal_key};
 use crate::vm::error::Error;
 use crate::vm::state::Ctx;
@@ -204,8 +204,7 @@ impl<'gc> Table<'gc> {
                 result = self.set(ctx, normal_key(key), node.value());
             }
         }
-        old_nodes.clear();
-        old_nodes.shrink_to_fit(ctx.mc);
+        old_nodes.free(ctx.mc);
         result
     }
 }

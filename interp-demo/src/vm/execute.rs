@@ -1,0 +1,784 @@
+//! The interpreter's loop: runs the Lua frame on top of a coroutine, and whatever Lua frames it calls and returns to.
+//!
+//! The loop is left when something else has to go on: a native's continuation, another coroutine, the host. One
+//! instruction is one arm of the `match`; what is rare is in `slow.rs`. The frame's `pc` is brought up to date before
+//! anything that may look at it: errors, calls, and leaving.
+//!
+//! Safe points stand behind instructions that allocate, where one load and one compare tell whether the collector is
+//! owed work; loops and calls also count down `fuel`, so that code that allocates in other ways, or not at all, comes to
+//! one as well.
+
+use super::arith::{as_float, as_int};
+use super::call::{After, call_lua, precall, put_results, return_from_top};
+use super::error::Error;
+use super::frame::{ALL_RESULTS, Flags};
+use super::number;
+use super::slow;
+use super::state::Ctx;
+use super::table::Table;
+use super::thread::Thread;
+use super::unwind;
+use super::value::Value;
+use super::window::{Constants, Cursor, Window};
+use crate::opcode::{Event, Op};
+
+/// Why the loop was left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Leave {
+    /// Another frame is to go on.
+    Switch,
+    /// The host shall have a look: the collector is owed work, or the program has run for a while.
+    SafePoint,
+    /// The host is asked for something.
+    Host,
+}
+
+/// How many loops and calls pass between two safe points of code that does not allocate.
+const FUEL: u32 = 4096;
+
+/// Runs the Lua frame on top of `thread`.
+#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
+#[expect(clippy::cognitive_complexity, reason = "one arm for each operation")]
+pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, Error<'gc>> {
+    let mut fuel = FUEL;
+    'frame: loop {
+        let frame = thread.frame();
+        // SAFETY: the frame on top stays where it is until a frame is pushed or popped; each arm that does so goes on
+        // with `continue 'frame`, or leaves.
+        let (base_index, start, frame_func) = unsafe { ((*frame).base, (*frame).pc, (*frame).func) };
+        thread.touch(ctx, frame_func);
+        // SAFETY: the stack was made large enough when the frame was entered. Whatever may move it is followed by a
+        // reload.
+        let mut regs = unsafe { Window::new(thread.stack().add(base_index as usize)) };
+        let Value::Closure(closure) = regs.function() else {
+            return Err(ctx.error("a Lua frame has lost its function"));
+        };
+        let function = closure.function();
+        // SAFETY: constants and code of the running function, which the stack keeps alive.
+        let (constants, mut pc) =
+            unsafe { (Constants::new(function.constants()), Cursor::new(start)) };
+
+        macro_rules! save {
+            () => {
+                // SAFETY: see where `frame` is set.
+                unsafe { (*frame).pc = pc.pointer() }
+            };
+        }
+        // The value of something that may fail.
+        macro_rules! attempt {
+            ($e:expr) => {
+                match $e {
+                    Ok(v) => v,
+                    Err(error) => {
+                        save!();
+                        return Err(super::describe::locate(ctx, thread, error));
+                    }
+                }
+            };
+        }
+        // After something that may have pushed or popped frames.
+        macro_rules! go_on {
+            ($e:expr) => {{
+                save!();
+                match $e {
+                    Ok(After::Lua | After::Done) => continue 'frame,
+                    Ok(After::Switch) => return Ok(Leave::Switch),
+                    Ok(After::Leave) => return Ok(Leave::Host),
+                    Err(error) => return Err(super::describe::locate(ctx, thread, error)),
+                }
+            }};
+        }
+        macro_rules! safe_point {
+            ($live:expr) => {
+                if ctx.mc.debt_due() {
+                    save!();
+                    thread.set_live(ctx, base_index + $live);
+                    return Ok(Leave::SafePoint);
+                }
+            };
+        }
+        macro_rules! all_live {
+            () => {
+                // SAFETY: see where `frame` is set.
+                unsafe { (*frame).top }.max(thread.top()) - base_index
+            };
+        }
+        macro_rules! burn {
+            () => {
+                fuel -= 1;
+                if fuel == 0 {
+                    fuel = FUEL;
+                    if ctx.mc.debt_due() || ctx.state.needs_attention() {
+                        save!();
+                        thread.set_live(ctx, base_index + all_live!());
+                        return Ok(Leave::SafePoint);
+                    }
+                }
+            };
+        }
+        // After a frame was popped.
+        macro_rules! returned {
+            ($e:expr) => {
+                match $e {
+                    Ok(After::Lua | After::Done) => continue 'frame,
+                    Ok(After::Switch) => {
+                        // SAFETY: the frame on top, not kept beyond the expression.
+                        if unsafe { (*thread.frame()).is_lua() } {
+                            continue 'frame;
+                        }
+                        return Ok(Leave::Switch);
+                    }
+                    Ok(After::Leave) => return Ok(Leave::Host),
+                    Err(error) => return Err(super::describe::locate(ctx, thread, error)),
+                }
+            };
+        }
+        macro_rules! return_values {
+            ($count:expr, $first:expr) => {{
+                // SAFETY: see where `frame` is set.
+                let popped = unsafe { *frame };
+                if popped.flags.has(Flags::FINISH) {
+                    returned!(return_from_top(ctx, thread, $first, $count));
+                }
+                thread.pop_frame();
+                put_results(thread, $first, $count, popped.func, popped.results);
+                // SAFETY: the frame on top, not kept beyond the expression.
+                if unsafe { (*thread.frame()).is_lua() } {
+                    continue 'frame;
+                }
+                return Ok(Leave::Switch);
+            }};
+        }
+        macro_rules! jump {
+            ($distance:expr) => {{
+                let distance: i32 = $distance;
+                pc.jump(distance);
+                if distance < 0 {
+                    burn!();
+                }
+            }};
+        }
+        // The end of a test: the jump that follows is done, or skipped.
+        macro_rules! test {
+            ($condition:expr, $i:expr) => {
+                if $condition == $i.k() {
+                    let next = pc.fetch();
+                    jump!(next.sj());
+                } else {
+                    pc.skip();
+                }
+            };
+        }
+        macro_rules! constant_string {
+            ($index:expr) => {
+                match constants.get($index as u32) {
+                    Value::Str(key) => key,
+                    _ => continue,
+                }
+            };
+        }
+        macro_rules! rk {
+            ($i:expr) => {
+                if $i.k() {
+                    constants.get(u32::from($i.c()))
+                } else {
+                    regs.get($i.c())
+                }
+            };
+        }
+        macro_rules! read {
+            ($i:expr, $object:expr, $key:expr) => {
+                go_on!(slow::read(ctx, thread, $object, $key, $i.a()))
+            };
+        }
+        macro_rules! write {
+            ($object:expr, $key:expr, $value:expr) => {{
+                go_on!(slow::write(ctx, thread, $object, $key, $value))
+            }};
+        }
+        macro_rules! arith {
+            ($i:expr, $b:expr, $c:expr, $int:expr, $float:expr) => {
+                match ($b, $c) {
+                    (Value::Int(b), Value::Int(c)) => {
+                        let int: fn(i64, i64) -> i64 = $int;
+                        regs.set($i.a(), Value::Int(int(*b, *c)));
+                        pc.skip();
+                    }
+                    (b, c) => arith_float!($i, b, c, $float),
+                }
+            };
+        }
+        macro_rules! arith_float {
+            ($i:expr, $b:expr, $c:expr, $float:expr) => {
+                if let (Some(b), Some(c)) = (as_float(*$b), as_float(*$c)) {
+                    let float: fn(f64, f64) -> f64 = $float;
+                    regs.set($i.a(), Value::Float(float(b, c)));
+                    pc.skip();
+                }
+            };
+        }
+        // Division of integers, where a zero is an error.
+        macro_rules! divide {
+            ($i:expr, $b:expr, $c:expr, $int:path, $error:ident, $float:expr) => {
+                match ($b, $c) {
+                    (Value::Int(b), Value::Int(c)) => {
+                        let value = attempt!($int(*b, *c).ok_or_else(|| ctx.$error()));
+                        regs.set($i.a(), Value::Int(value));
+                        pc.skip();
+                    }
+                    (b, c) => arith_float!($i, b, c, $float),
+                }
+            };
+        }
+        macro_rules! bitwise {
+            ($i:expr, $b:expr, $c:expr, $op:expr) => {
+                if let (Some(b), Some(c)) = (as_int($b), as_int($c)) {
+                    let op: fn(i64, i64) -> i64 = $op;
+                    regs.set($i.a(), Value::Int(op(b, c)));
+                    pc.skip();
+                }
+            };
+        }
+        macro_rules! compare {
+            ($i:expr, $int:expr, $float:expr, $other:ident) => {{
+                let (a, b) = (regs.at($i.a()), regs.at($i.b()));
+                match (a, b) {
+                    (Value::Int(a), Value::Int(b)) => {
+                        let int: fn(&i64, &i64) -> bool = $int;
+                        test!(int(a, b), $i);
+                    }
+                    (Value::Float(a), Value::Float(b)) => {
+                        let float: fn(&f64, &f64) -> bool = $float;
+                        test!(float(a, b), $i);
+                    }
+                    (a, b) => {
+                        let (a, b) = (*a, *b);
+                        save!();
+                        match attempt!(slow::$other(ctx, thread, a, b)) {
+                            slow::Test::Known(answer) => test!(answer, $i),
+                            slow::Test::Called(after) => go_on!(Ok::<_, Error<'gc>>(after)),
+                        }
+                    }
+                }
+            }};
+        }
+        macro_rules! compare_immediate {
+            ($i:expr, $int:expr, $float:expr, $event:expr, $swapped:expr) => {{
+                let immediate = $i.sb();
+                match regs.at($i.a()) {
+                    Value::Int(a) => {
+                        let int: fn(&i64, &i64) -> bool = $int;
+                        test!(int(a, &i64::from(immediate)), $i);
+                    }
+                    Value::Float(a) => {
+                        let float: fn(&f64, &f64) -> bool = $float;
+                        test!(float(a, &f64::from(immediate)), $i);
+                    }
+                    a => {
+                        let a = *a;
+                        let immediate = if $i.c() != 0 {
+                            Value::Float(f64::from(immediate))
+                        } else {
+                            Value::Int(i64::from(immediate))
+                        };
+                        go_on!(slow::compare_method(
+                            ctx, thread, a, immediate, $event, $swapped
+                        ))
+                    }
+                }
+            }};
+        }
+
+        loop {
+            let i = pc.fetch();
+            match i.op() {
+                Op::Move => regs.set(i.a(), regs.get(i.b())),
+                Op::LoadI => regs.set(i.a(), Value::Int(i64::from(i.sbx()))),
+                Op::LoadF => regs.set(i.a(), Value::Float(f64::from(i.sbx()))),
+                Op::LoadK => regs.set(i.a(), constants.get(i.bx())),
+                Op::LoadKX => {
+                    let extra = pc.fetch();
+                    regs.set(i.a(), constants.get(extra.ax()));
+                }
+                Op::LoadFalse => regs.set(i.a(), Value::Bool(false)),
+                Op::LFalseSkip => {
+                    regs.set(i.a(), Value::Bool(false));
+                    pc.skip();
+                }
+                Op::LoadTrue => regs.set(i.a(), Value::Bool(true)),
+                Op::LoadNil => {
+                    for n in 0..=u32::from(i.b()) {
+                        regs.set_above(i.a(), n, Value::Nil);
+                    }
+                }
+                Op::GetUpval => {
+                    // SAFETY: the compiler's upvalue numbers lie within the closure.
+                    let upvalue = unsafe { closure.upvalue_unchecked(i.b() as usize) };
+                    regs.set(i.a(), upvalue.get());
+                }
+                Op::SetUpval => {
+                    // SAFETY: as above.
+                    let upvalue = unsafe { closure.upvalue_unchecked(i.b() as usize) };
+                    upvalue.set(ctx, regs.get(i.a()));
+                }
+                Op::GetTabUp => {
+                    // SAFETY: as above.
+                    let object = unsafe { closure.upvalue_unchecked(i.b() as usize) }.get();
+                    let key = constant_string!(i.c());
+                    if let Value::Table(table) = object {
+                        let value = table.get_short(key);
+                        if !value.is_nil() {
+                            regs.set(i.a(), value);
+                            continue;
+                        }
+                    }
+                    read!(i, object, key.into());
+                }
+                Op::GetTable => {
+                    let (object, key) = (regs.at(i.b()), regs.at(i.c()));
+                    if let Value::Table(table) = object {
+                        let value = match key {
+                            Value::Int(key) => table.get_int(*key),
+                            Value::Str(key) => table.get_str(*key),
+                            key => table.get(*key),
+                        };
+                        if !value.is_nil() || table.metatable().is_none() {
+                            regs.set(i.a(), value);
+                            continue;
+                        }
+                    }
+                    read!(i, *object, *key);
+                }
+                Op::GetI => {
+                    let key = i64::from(i.c());
+                    let object = regs.at(i.b());
+                    if let Value::Table(table) = object {
+                        let value = table.get_int(key);
+                        if !value.is_nil() || table.metatable().is_none() {
+                            regs.set(i.a(), value);
+                            continue;
+                        }
+                    }
+                    read!(i, *object, Value::Int(key));
+                }
+                Op::GetField => {
+                    let key = constant_string!(i.c());
+                    let object = regs.at(i.b());
+                    if let Value::Table(table) = object {
+                        let value = table.get_short(key);
+                        if !value.is_nil() || table.metatable().is_none() {
+                            regs.set(i.a(), value);
+                            continue;
+                        }
+                    }
+                    read!(i, *object, key.into());
+                }
+                Op::SetTabUp => {
+                    // SAFETY: as above.
+                    let object = unsafe { closure.upvalue_unchecked(i.a() as usize) }.get();
+                    let key = constant_string!(i.b());
+                    let value = rk!(i);
+                    if let Value::Table(table) = object
+                        && table.try_store_short(ctx, key, value)
+                    {
+                        continue;
+                    }
+                    write!(object, key.into(), value);
+                }
+                Op::SetTable => {
+                    let (object, key) = (regs.at(i.a()), regs.at(i.b()));
+                    let value = rk!(i);
+                    if let Value::Table(table) = object {
+                        let stored = match key {
+                            Value::Int(key) => table.try_store_int(ctx, *key, value),
+                            Value::Str(key) if key.is_short() => {
+                                table.try_store_short(ctx, *key, value)
+                            }
+                            _ => false,
+                        };
+                        if stored {
+                            continue;
+                        }
+                    }
+                    write!(*object, *key, value);
+                }
+                Op::SetI => {
+                    let object = regs.at(i.a());
+                    let value = rk!(i);
+                    let key = i64::from(i.b());
+                    if let Value::Table(table) = object
+                        && table.try_store_int(ctx, key, value)
+                    {
+                        continue;
+                    }
+                    write!(*object, Value::Int(key), value);
+                }
+                Op::SetField => {
+                    let object = regs.at(i.a());
+                    let key = constant_string!(i.b());
+                    let value = rk!(i);
+                    if let Value::Table(table) = object
+                        && table.try_store_short(ctx, key, value)
+                    {
+                        continue;
+                    }
+                    write!(*object, key.into(), value);
+                }
+                Op::NewTable => {
+                    let extra = pc.fetch();
+                    let hash = match i.b() {
+                        0 => 0,
+                        bits => 1_u32 << (bits - 1),
+                    };
+                    let mut array = u32::from(i.c());
+                    if i.k() {
+                        array += extra.ax() << 8;
+                    }
+                    let table = if array == 0 && hash == 0 {
+                        Table::new(ctx)
+                    } else {
+                        attempt!(Table::with_capacity(ctx, array, hash))
+                    };
+                    regs.set(i.a(), Value::Table(table));
+                    safe_point!(u32::from(i.a()) + 1);
+                }
+                Op::SelfOp => {
+                    let object = regs.get(i.b());
+                    regs.set_above(i.a(), 1, object);
+                    let key = rk!(i);
+                    let Value::Str(name) = key else { continue };
+                    let found = match object {
+                        Value::Table(table) => {
+                            let value = table.get_str(name);
+                            if value.is_nil()
+                                && let Some(metatable) = table.metatable()
+                                && let Value::Table(class) =
+                                    ctx.event_field(metatable, Event::Index)
+                            {
+                                class.get_str(name)
+                            } else {
+                                value
+                            }
+                        }
+                        Value::Str(_) => slow::string_method(ctx, name),
+                        _ => Value::Nil,
+                    };
+                    if !found.is_nil() {
+                        regs.set(i.a(), found);
+                        continue;
+                    }
+                    read!(i, object, key);
+                }
+                Op::AddI => match regs.at(i.b()) {
+                    Value::Int(b) => {
+                        regs.set(i.a(), Value::Int(b.wrapping_add(i64::from(i.sc()))));
+                        pc.skip();
+                    }
+                    Value::Float(b) => {
+                        regs.set(i.a(), Value::Float(b + f64::from(i.sc())));
+                        pc.skip();
+                    }
+                    _ => {}
+                },
+                Op::AddK => {
+                    arith!(i, regs.at(i.b()), constants.at(u32::from(i.c())), i64::wrapping_add, |b, c| b + c);
+                }
+                Op::SubK => {
+                    arith!(i, regs.at(i.b()), constants.at(u32::from(i.c())), i64::wrapping_sub, |b, c| b - c);
+                }
+                Op::MulK => {
+                    arith!(i, regs.at(i.b()), constants.at(u32::from(i.c())), i64::wrapping_mul, |b, c| b * c);
+                }
+                Op::ModK => {
+                    divide!(i, regs.at(i.b()), constants.at(u32::from(i.c())), number::int_mod, modulo_by_zero, number::float_mod);
+                }
+                Op::PowK => {
+                    arith_float!(i, regs.at(i.b()), constants.at(u32::from(i.c())), number::pow);
+                }
+                Op::DivK => {
+                    arith_float!(i, regs.at(i.b()), constants.at(u32::from(i.c())), |b, c| b / c);
+                }
+                Op::IDivK => {
+                    divide!(i, regs.at(i.b()), constants.at(u32::from(i.c())), number::int_floor_div, division_by_zero, number::float_floor_div);
+                }
+                Op::BAndK => bitwise!(i, regs.get(i.b()), constants.get(u32::from(i.c())), |b, c| b & c),
+                Op::BOrK => bitwise!(i, regs.get(i.b()), constants.get(u32::from(i.c())), |b, c| b | c),
+                Op::BXorK => bitwise!(i, regs.get(i.b()), constants.get(u32::from(i.c())), |b, c| b ^ c),
+                Op::ShrI => {
+                    if let Some(b) = as_int(regs.get(i.b())) {
+                        regs.set(i.a(), Value::Int(number::shift_right(b, i64::from(i.sc()))));
+                        pc.skip();
+                    }
+                }
+                Op::ShlI => {
+                    if let Some(b) = as_int(regs.get(i.b())) {
+                        regs.set(i.a(), Value::Int(number::shift_left(i64::from(i.sc()), b)));
+                        pc.skip();
+                    }
+                }
+                Op::Add => arith!(i, regs.at(i.b()), regs.at(i.c()), i64::wrapping_add, |b, c| b + c),
+                Op::Sub => arith!(i, regs.at(i.b()), regs.at(i.c()), i64::wrapping_sub, |b, c| b - c),
+                Op::Mul => arith!(i, regs.at(i.b()), regs.at(i.c()), i64::wrapping_mul, |b, c| b * c),
+                Op::Mod => divide!(i, regs.at(i.b()), regs.at(i.c()), number::int_mod, modulo_by_zero, number::float_mod),
+                Op::Pow => arith_float!(i, regs.at(i.b()), regs.at(i.c()), number::pow),
+                Op::Div => arith_float!(i, regs.at(i.b()), regs.at(i.c()), |b, c| b / c),
+                Op::IDiv => divide!(i, regs.at(i.b()), regs.at(i.c()), number::int_floor_div, division_by_zero, number::float_floor_div),
+                Op::BAnd => bitwise!(i, regs.get(i.b()), regs.get(i.c()), |b, c| b & c),
+                Op::BOr => bitwise!(i, regs.get(i.b()), regs.get(i.c()), |b, c| b | c),
+                Op::BXor => bitwise!(i, regs.get(i.b()), regs.get(i.c()), |b, c| b ^ c),
+                Op::Shl => bitwise!(i, regs.get(i.b()), regs.get(i.c()), number::shift_left),
+                Op::Shr => bitwise!(i, regs.get(i.b()), regs.get(i.c()), number::shift_right),
+                Op::MmBin => {
+                    let (a, b) = (regs.get(i.a()), regs.get(i.b()));
+                    go_on!(slow::binary(ctx, thread, i.c(), a, b));
+                }
+                Op::MmBinI => {
+                    let (a, b) = (regs.get(i.a()), Value::Int(i64::from(i.sb())));
+                    let (a, b) = if i.k() { (b, a) } else { (a, b) };
+                    go_on!(slow::binary(ctx, thread, i.c(), a, b));
+                }
+                Op::MmBinK => {
+                    let (a, b) = (regs.get(i.a()), constants.get(u32::from(i.b())));
+                    let (a, b) = if i.k() { (b, a) } else { (a, b) };
+                    go_on!(slow::binary(ctx, thread, i.c(), a, b));
+                }
+                Op::Unm => match regs.at(i.b()) {
+                    Value::Int(b) => regs.set(i.a(), Value::Int(b.wrapping_neg())),
+                    Value::Float(b) => regs.set(i.a(), Value::Float(-b)),
+                    b => go_on!(slow::unary(ctx, thread, Event::Unm, *b)),
+                },
+                Op::BNot => {
+                    let b = regs.get(i.b());
+                    match as_int(b) {
+                        Some(b) => regs.set(i.a(), Value::Int(!b)),
+                        None => go_on!(slow::unary(ctx, thread, Event::BNot, b)),
+                    }
+                }
+                Op::Not => regs.set(i.a(), Value::Bool(regs.get(i.b()).is_falsy())),
+                Op::Len => match regs.at(i.b()) {
+                    Value::Table(table) if table.metatable().is_none() => {
+                        regs.set(i.a(), Value::Int(table.len()));
+                    }
+                    Value::Str(string) => regs.set(i.a(), Value::Int(string.len() as i64)),
+                    b => go_on!(slow::length(ctx, thread, *b, i.a())),
+                },
+                Op::Concat => {
+                    save!();
+                    let first = base_index + u32::from(i.a());
+                    match attempt!(super::finish::concat(ctx, thread, first, u32::from(i.b()))) {
+                        After::Done => safe_point!(u32::from(i.a()) + 1),
+                        After::Lua => continue 'frame,
+                        After::Switch => return Ok(Leave::Switch),
+                        After::Leave => return Ok(Leave::Host),
+                    }
+                }
+                Op::Close => {
+                    let level = base_index + u32::from(i.a());
+                    if let Some(value) = slow::close(ctx, thread, level) {
+                        let at = base_index + all_live!();
+                        go_on!(unwind::call_close(ctx, thread, value, at));
+                    }
+                }
+                Op::Tbc => attempt!(slow::mark_to_close(ctx, thread, base_index, i.a(), pc)),
+                Op::Jmp => jump!(i.sj()),
+                Op::Eq => {
+                    let (a, b) = (regs.get(i.a()), regs.get(i.b()));
+                    if a.raw_equals(b) {
+                        test!(true, i);
+                    } else if let (Value::Table(_), Value::Table(_))
+                    | (Value::UserData(_), Value::UserData(_)) = (a, b)
+                    {
+                        save!();
+                        match attempt!(slow::equals(ctx, thread, a, b)) {
+                            slow::Test::Known(answer) => test!(answer, i),
+                            slow::Test::Called(after) => go_on!(Ok::<_, Error<'gc>>(after)),
+                        }
+                    } else {
+                        test!(false, i);
+                    }
+                }
+                Op::Lt => compare!(i, i64::lt, f64::lt, less_than),
+                Op::Le => compare!(i, i64::le, f64::le, less_equal),
+                Op::EqK => {
+                    let equal = regs.get(i.a()).raw_equals(constants.get(u32::from(i.b())));
+                    test!(equal, i);
+                }
+                Op::EqI => {
+                    let equal = match regs.at(i.a()) {
+                        Value::Int(a) => *a == i64::from(i.sb()),
+                        Value::Float(a) => *a == f64::from(i.sb()),
+                        _ => false,
+                    };
+                    test!(equal, i);
+                }
+                Op::LtI => compare_immediate!(i, i64::lt, f64::lt, Event::Lt, false),
+                Op::LeI => compare_immediate!(i, i64::le, f64::le, Event::Le, false),
+                Op::GtI => compare_immediate!(i, i64::gt, f64::gt, Event::Lt, true),
+                Op::GeI => compare_immediate!(i, i64::ge, f64::ge, Event::Le, true),
+                Op::Test => test!(regs.at(i.a()).is_truthy(), i),
+                Op::TestSet => {
+                    let b = regs.get(i.b());
+                    if b.is_truthy() == i.k() {
+                        regs.set(i.a(), b);
+                        let next = pc.fetch();
+                        jump!(next.sj());
+                    } else {
+                        pc.skip();
+                    }
+                }
+                Op::Call => {
+                    let func = base_index + u32::from(i.a());
+                    if i.b() != 0 {
+                        thread.set_top(func + u32::from(i.b()));
+                    }
+                    let results = i16::from(i.c()) - 1;
+                    save!();
+                    if let Value::Closure(callee) = regs.at(i.a()) {
+                        attempt!(call_lua(ctx, thread, *callee, func, results, Flags::NONE));
+                        fuel -= 1;
+                        if fuel == 0 {
+                            fuel = FUEL;
+                            if ctx.mc.debt_due() || ctx.state.needs_attention() {
+                                let top = unwind::stack_end(thread);
+                                thread.set_live(ctx, top);
+                                return Ok(Leave::SafePoint);
+                            }
+                        }
+                        continue 'frame;
+                    }
+                    match precall(ctx, thread, func, results, Flags::NONE) {
+                        Ok(After::Done) => {
+                            regs = window(thread, base_index);
+                            if results == ALL_RESULTS {
+                                safe_point!(all_live!());
+                            } else {
+                                safe_point!(u32::from(i.a()) + results as u32);
+                            }
+                        }
+                        after => go_on!(after),
+                    }
+                }
+                Op::TailCall => {
+                    let func = base_index + u32::from(i.a());
+                    if i.b() != 0 {
+                        thread.set_top(func + u32::from(i.b()));
+                    }
+                    if i.k() {
+                        thread.close_upvalues(ctx, base_index);
+                    }
+                    save!();
+                    // A native is called as usual: the return that follows hands its results on.
+                    go_on!(slow::tail_call(ctx, thread, func, i.c()));
+                }
+                Op::Return => {
+                    let first = base_index + u32::from(i.a());
+                    let count = match i.b() {
+                        0 => thread.top() - first,
+                        b => u32::from(b) - 1,
+                    };
+                    if i.k() {
+                        // SAFETY: see where `frame` is set.
+                        unsafe { (*frame).aux2 = count };
+                        if let Some(value) = slow::close(ctx, thread, base_index) {
+                            let at = (first + count).max(base_index + function.max_stack());
+                            go_on!(unwind::call_close(ctx, thread, value, at));
+                        }
+                    }
+                    if i.c() != 0 {
+                        slow::leave_vararg(thread, i.c());
+                    }
+                    save!();
+                    returned!(return_from_top(ctx, thread, first, count));
+                }
+                Op::Return0 => {
+                    return_values!(0, base_index);
+                }
+                Op::Return1 => {
+                    return_values!(1, base_index + u32::from(i.a()));
+                }
+                Op::ForLoop => {
+                    if let Value::Int(step) = regs.get_above(i.a(), 2) {
+                        if let (Value::Int(count), Value::Int(index)) =
+                            (regs.get_above(i.a(), 1), regs.get(i.a()))
+                            && count != 0
+                        {
+                            let index = index.wrapping_add(step);
+                            regs.set_above(i.a(), 1, Value::Int(count.wrapping_sub(1)));
+                            regs.set(i.a(), Value::Int(index));
+                            regs.set_above(i.a(), 3, Value::Int(index));
+                            jump!(-(i.bx() as i32));
+                        }
+                    } else if slow::float_loop(regs, i.a()) {
+                        jump!(-(i.bx() as i32));
+                    }
+                }
+                Op::ForPrep => {
+                    if !attempt!(slow::prepare_loop(ctx, regs, i.a())) {
+                        pc.jump(i.bx() as i32 + 1);
+                    }
+                }
+                Op::TForPrep => {
+                    attempt!(slow::mark_to_close(ctx, thread, base_index, i.a() + 3, pc));
+                    pc.jump(i.bx() as i32);
+                }
+                Op::TForCall => {
+                    let callee = base_index + u32::from(i.a()) + 4;
+                    for n in 0..3 {
+                        regs.set_above(i.a(), 4 + n, regs.get_above(i.a(), n));
+                    }
+                    thread.set_top(callee + 3);
+                    save!();
+                    match precall(ctx, thread, callee, i16::from(i.c()), Flags::NONE) {
+                        Ok(After::Done) => regs = window(thread, base_index),
+                        after => go_on!(after),
+                    }
+                }
+                Op::TForLoop => {
+                    let control = regs.get_above(i.a(), 4);
+                    if !control.is_nil() {
+                        regs.set_above(i.a(), 2, control);
+                        jump!(-(i.bx() as i32));
+                    }
+                }
+                Op::SetList => {
+                    let mut first = i64::from(i.c());
+                    if i.k() {
+                        first += i64::from(pc.fetch().ax()) << 8;
+                    }
+                    let count = match i.b() {
+                        0 => thread.top() - base_index - u32::from(i.a()) - 1,
+                        b => u32::from(b),
+                    };
+                    if let Value::Table(table) = regs.get(i.a()) {
+                        attempt!(table.set_list(ctx, first + 1, count, |n| {
+                            regs.get_above(i.a(), n + 1)
+                        }));
+                    }
+                }
+                Op::Closure => {
+                    let inner = function.inner(i.bx() as usize);
+                    let fresh = slow::new_closure(ctx, thread, closure, inner, base_index);
+                    regs.set(i.a(), fresh.into());
+                    safe_point!(u32::from(i.a()) + 1);
+                }
+                Op::Vararg => {
+                    attempt!(slow::varargs(ctx, thread, i.a(), i16::from(i.c()) - 1));
+                    regs = window(thread, base_index);
+                }
+                Op::VarargPrep => {
+                    save!();
+                    attempt!(slow::enter_vararg(ctx, thread, closure));
+                    continue 'frame;
+                }
+                Op::ExtraArg => {}
+            }
+        }
+    }
+}
+
+/// The registers of the frame at `base`, after the stack may have moved.
+#[inline(always)]
+fn window<'gc>(thread: Thread<'gc>, base: u32) -> Window<'gc> {
+    // SAFETY: the frame's registers are there since it was entered; a stack never becomes shorter than its frames.
+    unsafe { Window::new(thread.stack().add(base as usize)) }
+}

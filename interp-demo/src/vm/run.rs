@@ -1,0 +1,107 @@
+//! Runs the current coroutine until the host has something to do.
+
+use super::call::{After, continue_native};
+use super::coroutine::open_top;
+use super::error::Error;
+use super::execute::{Leave, execute};
+use super::state::Ctx;
+use super::thread::{Status, Thread};
+use super::unwind;
+use super::value::Value;
+
+/// Why the interpreter has left the arena.
+pub enum Exit<'gc> {
+    /// The collector may be owed work, or limits are to be looked at. Run again.
+    SafePoint,
+    /// The state holds a request to the host. Answer it, and run again.
+    Request,
+    /// The function that the host has started has returned.
+    Done,
+    /// It has failed.
+    Failed(Value<'gc>),
+}
+
+/// Runs the current coroutine.
+pub fn run<'gc>(ctx: Ctx<'gc>) -> Exit<'gc> {
+    open_top(ctx, ctx.current());
+    loop {
+        let thread = ctx.current();
+        // SAFETY: the frame on top, not kept beyond the expression.
+        let is_lua = unsafe { (*thread.frame()).is_lua() };
+        let left = if is_lua {
+            execute(ctx, thread)
+        } else {
+            continue_native(ctx, thread).map(|after| match after {
+                After::Leave => Leave::Host,
+                After::Done | After::Lua | After::Switch => Leave::Switch,
+            })
+        };
+        match left {
+            Ok(Leave::Switch) => {}
+            Ok(Leave::SafePoint) => return Exit::SafePoint,
+            Ok(Leave::Host) => {
+                let thread = ctx.current();
+                thread.set_live(ctx, unwind::stack_end(thread));
+                return if ctx.state.request.borrow().is_some() {
+                    Exit::Request
+                } else {
+                    Exit::Done
+                };
+            }
+            Err(error) => {
+                if let Err(value) = unwind::raise(ctx, error) {
+                    return Exit::Failed(value);
+                }
+                if ctx.state.request.borrow().is_some() {
+                    return Exit::Request;
+                }
+            }
+        }
+        if !is_lua && ctx.mc.debt_due() {
+            let thread = ctx.current();
+            thread.set_live(ctx, unwind::stack_end(thread));
+            return Exit::SafePoint;
+        }
+    }
+}
+
+impl<'gc> Ctx<'gc> {
+    /// Starts `function` with `args` on the main coroutine, of which nothing may be running: [`run`] runs it.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory.
+    pub fn start(self, function: Value<'gc>, args: &[Value<'gc>]) -> Result<(), Error<'gc>> {
+        self.start_on(self.state.main_thread(), function, args)
+    }
+
+    /// Starts `function` with `args` on a coroutine that is not running.
+    pub(super) fn start_on(
+        self,
+        thread: Thread<'gc>,
+        function: Value<'gc>,
+        args: &[Value<'gc>],
+    ) -> Result<(), Error<'gc>> {
+        thread.set_failure(self, None);
+        thread.set_resumer(self, None);
+        thread.set_no_yield(0);
+        thread.set_handlers(0);
+        thread.begin(self, function)?;
+        let first = thread.top();
+        thread.ensure_stack(self, first + args.len() as u32)?;
+        for (i, &arg) in args.iter().enumerate() {
+            thread.stack_set(first + i as u32, arg);
+        }
+        thread.set_top(first + args.len() as u32);
+        thread.set_status(Status::Running);
+        self.state.set_current(self, thread);
+        super::coroutine::enter_body(self, thread)
+    }
+
+    /// The results of what [`Ctx::start`] has started, after [`Exit::Done`].
+    #[must_use]
+    pub fn results(self) -> Vec<Value<'gc>> {
+        let thread = self.state.current();
+        (1..thread.top()).map(|at| thread.stack_get(at)).collect()
+    }
+}
