@@ -10,5 +10,7 @@ pub mod opcode;
 pub mod phase_trace;
 pub mod proto;
 pub mod repl;
+pub mod runtime;
 pub mod stats;
 pub mod text;
+pub mod vm;

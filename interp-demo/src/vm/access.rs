@@ -249,8 +249,9 @@ impl<'gc> Ctx<'gc> {
         Error::operand(self.string(&message), number)
     }
 
-    /// The text of a number or string, for concatenation; none for other values.
-    pub(super) fn concat_text(self, value: Value<'gc>) -> Option<LuaStr<'gc>> {
+    /// The text of a number or string; none for other values.
+    #[must_use]
+    pub fn number_or_string(self, value: Value<'gc>) -> Option<LuaStr<'gc>> {
         match value {
             Value::Str(string) => Some(string),
             Value::Int(_) | Value::Float(_) => {

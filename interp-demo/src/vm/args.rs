@@ -195,7 +195,7 @@ impl<'gc> Call<'gc> {
         match self.get(i) {
             Value::Str(string) => Ok(string),
             value @ (Value::Int(_) | Value::Float(_)) => {
-                let text = self.ctx.concat_text(value);
+                let text = self.ctx.number_or_string(value);
                 let text = text.ok_or_else(|| self.type_error(i, "string"))?;
                 self.set(i, text.into());
                 Ok(text)

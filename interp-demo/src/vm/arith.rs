@@ -75,7 +75,9 @@ impl<'gc> Ctx<'gc> {
                 Event::Sub => a.wrapping_sub(b),
                 Event::Mul => a.wrapping_mul(b),
                 Event::Mod => number::int_mod(a, b).ok_or_else(|| self.modulo_by_zero())?,
-                Event::IDiv => number::int_floor_div(a, b).ok_or_else(|| self.division_by_zero())?,
+                Event::IDiv => {
+                    number::int_floor_div(a, b).ok_or_else(|| self.division_by_zero())?
+                }
                 Event::Div => return Ok(Some(Value::Float(a as f64 / b as f64))),
                 Event::Pow => return Ok(Some(Value::Float(number::pow(a as f64, b as f64)))),
                 _ => return Ok(None),
@@ -129,10 +131,7 @@ impl<'gc> Ctx<'gc> {
             Event::BAnd | Event::BOr | Event::BXor | Event::Shl | Event::Shr | Event::BNot => {
                 if as_float(a).is_some() && as_float(b).is_some() {
                     let number = u8::from(as_int(a).is_some());
-                    Error::operand(
-                        self.string(b"number has no integer representation"),
-                        number,
-                    )
+                    Error::operand(self.string(b"number has no integer representation"), number)
                 } else {
                     self.operand_error("perform bitwise operation on", a, b)
                 }

@@ -122,7 +122,12 @@ fn call_native<'gc>(
             Ok(After::Done)
         }
         other => {
-            let frame = Frame::native(func, call.top, results, flags);
+            let shown = if call.hidden {
+                Flags::HIDDEN
+            } else {
+                Flags::NONE
+            };
+            let frame = Frame::native(func, call.top, results, flags.with(shown));
             thread.frames().push(frame);
             match other {
                 Ok(Flow::Pending) if !call.overflow => pend(ctx, thread, &mut call),
@@ -296,9 +301,7 @@ pub(super) fn pend<'gc>(
             thread.set_top(call.top);
             Ok(After::Leave)
         }
-        Pending::ThreadDone { count } => {
-            coroutine::finished(ctx, thread, call.top - count, count)
-        }
+        Pending::ThreadDone { count } => coroutine::finished(ctx, thread, call.top - count, count),
         Pending::Unwound { failed } => unwind::unwound(ctx, thread, failed.then(|| call.get(0))),
         Pending::Handled => unwind::handled(ctx, thread, call.get(call.len().wrapping_sub(1))),
     }
@@ -330,7 +333,9 @@ pub(super) fn deliver<'gc>(
     }
     thread.set_top(at + count);
     if outcome == Outcome::Failed {
-        update_top(thread, |frame| frame.flags = frame.flags.with(Flags::FAILED));
+        update_top(thread, |frame| {
+            frame.flags = frame.flags.with(Flags::FAILED)
+        });
     }
     Ok(())
 }
@@ -341,5 +346,7 @@ pub(super) fn deliver_error<'gc>(thread: Thread<'gc>, value: Value<'gc>) {
     let at = unsafe { (*thread.frame()).aux };
     thread.stack_set(at, value);
     thread.set_top(at + 1);
-    update_top(thread, |frame| frame.flags = frame.flags.with(Flags::FAILED));
+    update_top(thread, |frame| {
+        frame.flags = frame.flags.with(Flags::FAILED)
+    });
 }

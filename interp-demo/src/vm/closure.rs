@@ -11,8 +11,8 @@
 use std::cell::{Cell, UnsafeCell};
 use std::rc::Rc;
 
-use sleepy_gc::collections::GcTail;
 use sleepy_gc::collect::Trace;
+use sleepy_gc::collections::GcTail;
 use sleepy_gc::{Collect, Gc};
 
 use super::state::Ctx;

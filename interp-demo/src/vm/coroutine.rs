@@ -145,7 +145,9 @@ pub(super) fn switch_to_resumer<'gc>(
     count: u32,
 ) -> Result<After, Error<'gc>> {
     let Some(resumer) = thread.resumer() else {
-        return Err(ctx.error("attempt to yield from outside a coroutine").placed());
+        return Err(ctx
+            .error("attempt to yield from outside a coroutine")
+            .placed());
     };
     if thread.no_yield() > 0 {
         return Err(ctx

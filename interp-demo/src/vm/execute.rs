@@ -45,7 +45,8 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
         let frame = thread.frame();
         // SAFETY: the frame on top stays where it is until a frame is pushed or popped; each arm that does so goes on
         // with `continue 'frame`, or leaves.
-        let (base_index, start, frame_func) = unsafe { ((*frame).base, (*frame).pc, (*frame).func) };
+        let (base_index, start, frame_func) =
+            unsafe { ((*frame).base, (*frame).pc, (*frame).func) };
         thread.touch(ctx, frame_func);
         // SAFETY: the stack was made large enough when the frame was entered. Whatever may move it is followed by a
         // reload.
@@ -192,9 +193,7 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
             };
         }
         macro_rules! write {
-            ($object:expr, $key:expr, $value:expr) => {{
-                go_on!(slow::write(ctx, thread, $object, $key, $value))
-            }};
+            ($object:expr, $key:expr, $value:expr) => {{ go_on!(slow::write(ctx, thread, $object, $key, $value)) }};
         }
         macro_rules! arith {
             ($i:expr, $b:expr, $c:expr, $int:expr, $float:expr) => {
@@ -481,29 +480,82 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                     _ => {}
                 },
                 Op::AddK => {
-                    arith!(i, regs.at(i.b()), constants.at(u32::from(i.c())), i64::wrapping_add, |b, c| b + c);
+                    arith!(
+                        i,
+                        regs.at(i.b()),
+                        constants.at(u32::from(i.c())),
+                        i64::wrapping_add,
+                        |b, c| b + c
+                    );
                 }
                 Op::SubK => {
-                    arith!(i, regs.at(i.b()), constants.at(u32::from(i.c())), i64::wrapping_sub, |b, c| b - c);
+                    arith!(
+                        i,
+                        regs.at(i.b()),
+                        constants.at(u32::from(i.c())),
+                        i64::wrapping_sub,
+                        |b, c| b - c
+                    );
                 }
                 Op::MulK => {
-                    arith!(i, regs.at(i.b()), constants.at(u32::from(i.c())), i64::wrapping_mul, |b, c| b * c);
+                    arith!(
+                        i,
+                        regs.at(i.b()),
+                        constants.at(u32::from(i.c())),
+                        i64::wrapping_mul,
+                        |b, c| b * c
+                    );
                 }
                 Op::ModK => {
-                    divide!(i, regs.at(i.b()), constants.at(u32::from(i.c())), number::int_mod, modulo_by_zero, number::float_mod);
+                    divide!(
+                        i,
+                        regs.at(i.b()),
+                        constants.at(u32::from(i.c())),
+                        number::int_mod,
+                        modulo_by_zero,
+                        number::float_mod
+                    );
                 }
                 Op::PowK => {
-                    arith_float!(i, regs.at(i.b()), constants.at(u32::from(i.c())), number::pow);
+                    arith_float!(
+                        i,
+                        regs.at(i.b()),
+                        constants.at(u32::from(i.c())),
+                        number::pow
+                    );
                 }
                 Op::DivK => {
-                    arith_float!(i, regs.at(i.b()), constants.at(u32::from(i.c())), |b, c| b / c);
+                    arith_float!(i, regs.at(i.b()), constants.at(u32::from(i.c())), |b, c| b
+                        / c);
                 }
                 Op::IDivK => {
-                    divide!(i, regs.at(i.b()), constants.at(u32::from(i.c())), number::int_floor_div, division_by_zero, number::float_floor_div);
+                    divide!(
+                        i,
+                        regs.at(i.b()),
+                        constants.at(u32::from(i.c())),
+                        number::int_floor_div,
+                        division_by_zero,
+                        number::float_floor_div
+                    );
                 }
-                Op::BAndK => bitwise!(i, regs.get(i.b()), constants.get(u32::from(i.c())), |b, c| b & c),
-                Op::BOrK => bitwise!(i, regs.get(i.b()), constants.get(u32::from(i.c())), |b, c| b | c),
-                Op::BXorK => bitwise!(i, regs.get(i.b()), constants.get(u32::from(i.c())), |b, c| b ^ c),
+                Op::BAndK => bitwise!(
+                    i,
+                    regs.get(i.b()),
+                    constants.get(u32::from(i.c())),
+                    |b, c| b & c
+                ),
+                Op::BOrK => bitwise!(
+                    i,
+                    regs.get(i.b()),
+                    constants.get(u32::from(i.c())),
+                    |b, c| b | c
+                ),
+                Op::BXorK => bitwise!(
+                    i,
+                    regs.get(i.b()),
+                    constants.get(u32::from(i.c())),
+                    |b, c| b ^ c
+                ),
                 Op::ShrI => {
                     if let Some(b) = as_int(regs.get(i.b())) {
                         regs.set(i.a(), Value::Int(number::shift_right(b, i64::from(i.sc()))));
@@ -516,13 +568,45 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                         pc.skip();
                     }
                 }
-                Op::Add => arith!(i, regs.at(i.b()), regs.at(i.c()), i64::wrapping_add, |b, c| b + c),
-                Op::Sub => arith!(i, regs.at(i.b()), regs.at(i.c()), i64::wrapping_sub, |b, c| b - c),
-                Op::Mul => arith!(i, regs.at(i.b()), regs.at(i.c()), i64::wrapping_mul, |b, c| b * c),
-                Op::Mod => divide!(i, regs.at(i.b()), regs.at(i.c()), number::int_mod, modulo_by_zero, number::float_mod),
+                Op::Add => arith!(
+                    i,
+                    regs.at(i.b()),
+                    regs.at(i.c()),
+                    i64::wrapping_add,
+                    |b, c| b + c
+                ),
+                Op::Sub => arith!(
+                    i,
+                    regs.at(i.b()),
+                    regs.at(i.c()),
+                    i64::wrapping_sub,
+                    |b, c| b - c
+                ),
+                Op::Mul => arith!(
+                    i,
+                    regs.at(i.b()),
+                    regs.at(i.c()),
+                    i64::wrapping_mul,
+                    |b, c| b * c
+                ),
+                Op::Mod => divide!(
+                    i,
+                    regs.at(i.b()),
+                    regs.at(i.c()),
+                    number::int_mod,
+                    modulo_by_zero,
+                    number::float_mod
+                ),
                 Op::Pow => arith_float!(i, regs.at(i.b()), regs.at(i.c()), number::pow),
                 Op::Div => arith_float!(i, regs.at(i.b()), regs.at(i.c()), |b, c| b / c),
-                Op::IDiv => divide!(i, regs.at(i.b()), regs.at(i.c()), number::int_floor_div, division_by_zero, number::float_floor_div),
+                Op::IDiv => divide!(
+                    i,
+                    regs.at(i.b()),
+                    regs.at(i.c()),
+                    number::int_floor_div,
+                    division_by_zero,
+                    number::float_floor_div
+                ),
                 Op::BAnd => bitwise!(i, regs.get(i.b()), regs.get(i.c()), |b, c| b & c),
                 Op::BOr => bitwise!(i, regs.get(i.b()), regs.get(i.c()), |b, c| b | c),
                 Op::BXor => bitwise!(i, regs.get(i.b()), regs.get(i.c()), |b, c| b ^ c),
@@ -750,9 +834,11 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                         b => u32::from(b),
                     };
                     if let Value::Table(table) = regs.get(i.a()) {
-                        attempt!(table.set_list(ctx, first + 1, count, |n| {
-                            regs.get_above(i.a(), n + 1)
-                        }));
+                        attempt!(
+                            table.set_list(ctx, first + 1, count, |n| {
+                                regs.get_above(i.a(), n + 1)
+                            })
+                        );
                     }
                 }
                 Op::Closure => {

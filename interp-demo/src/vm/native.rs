@@ -35,9 +35,9 @@
 
 use std::cell::Cell;
 
-use sleepy_gc::collections::GcTail;
 use sleepy_gc::Collect;
 use sleepy_gc::collect::Trace;
+use sleepy_gc::collections::GcTail;
 
 use super::error::Error;
 use super::state::Ctx;
@@ -72,9 +72,14 @@ pub(super) enum Pending<'gc> {
         guard: Guard,
     },
     /// As `Call`, and the callee's results are this call's results.
-    TailCall { at: u32 },
+    TailCall {
+        at: u32,
+    },
     /// Hand the last `count` slots to whoever resumed this coroutine.
-    Yield { count: u32, then: NativeFn },
+    Yield {
+        count: u32,
+        then: NativeFn,
+    },
     /// Run `thread` with the last `count` slots.
     Resume {
         thread: Thread<'gc>,
@@ -82,13 +87,22 @@ pub(super) enum Pending<'gc> {
         then: NativeFn,
     },
     /// Close the pending variables of `thread`.
-    Close { thread: Thread<'gc>, then: NativeFn },
+    Close {
+        thread: Thread<'gc>,
+        then: NativeFn,
+    },
     /// Leave to the host with the request that the state holds.
-    Suspend { then: NativeFn },
+    Suspend {
+        then: NativeFn,
+    },
     /// The body of the coroutine has returned the last `count` slots.
-    ThreadDone { count: u32 },
+    ThreadDone {
+        count: u32,
+    },
     /// All `__close` methods have run: slot 0 is the error, if `failed`.
-    Unwound { failed: bool },
+    Unwound {
+        failed: bool,
+    },
     /// The message handler has returned the error value in the last slot.
     Handled,
 }
@@ -131,6 +145,8 @@ pub struct Call<'gc> {
     pub(super) outcome: Outcome,
     /// Whether the native has a frame of its own (it has one from its first continuation on).
     pub(super) framed: bool,
+    /// Whether the frame, once there is one, is left out of tracebacks.
+    pub(super) hidden: bool,
     /// Set when a push found no room.
     pub(super) overflow: bool,
     pub(super) pending: Pending<'gc>,
@@ -147,6 +163,7 @@ impl<'gc> Call<'gc> {
             results_at: top,
             outcome: Outcome::Done,
             framed: false,
+            hidden: false,
             overflow: false,
             pending: Pending::None,
         }
@@ -178,6 +195,11 @@ impl<'gc> Call<'gc> {
         if let Value::Native(native) = self.function() {
             native.set_upvalue(self.ctx, i, value);
         }
+    }
+
+    /// Leaves this native out of tracebacks, once it has a frame.
+    pub(crate) fn hide(&mut self) {
+        self.hidden = true;
     }
 
     /// The number of slots: at first the number of arguments.
@@ -313,7 +335,11 @@ impl<'gc> Call<'gc> {
     }
 
     /// Returns `nil, message, code`, as the functions of `io` and `os` do when the system refuses.
-    pub fn ret_io_error(&mut self, error: &std::io::Error, what: Option<&[u8]>) -> NativeResult<'gc> {
+    pub fn ret_io_error(
+        &mut self,
+        error: &std::io::Error,
+        what: Option<&[u8]>,
+    ) -> NativeResult<'gc> {
         let mut text = Vec::new();
         if let Some(what) = what {
             text.extend_from_slice(what);

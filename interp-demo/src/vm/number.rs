@@ -54,7 +54,11 @@ pub const fn int_mod(a: i64, b: i64) -> Option<i64> {
 #[must_use]
 pub fn float_mod(a: f64, b: f64) -> f64 {
     let rest = a % b;
-    let wrong_sign = if rest > 0.0 { b < 0.0 } else { rest < 0.0 && b > 0.0 };
+    let wrong_sign = if rest > 0.0 {
+        b < 0.0
+    } else {
+        rest < 0.0 && b > 0.0
+    };
     if wrong_sign { rest + b } else { rest }
 }
 
@@ -272,7 +276,10 @@ mod tests {
     fn loops_clip_their_limits() {
         assert_eq!(for_limit(1, Number::Float(3.7), 1), Some(3));
         assert_eq!(for_limit(3, Number::Float(1.2), -1), Some(2));
-        assert_eq!(for_limit(1, Number::Float(f64::INFINITY), 1), Some(i64::MAX));
+        assert_eq!(
+            for_limit(1, Number::Float(f64::INFINITY), 1),
+            Some(i64::MAX)
+        );
         assert_eq!(for_limit(1, Number::Float(f64::NAN), 1), None);
         assert_eq!(for_limit(1, Number::Float(f64::INFINITY), -1), None);
         assert_eq!(for_count(1, 10, 3), 3);

@@ -65,6 +65,18 @@ pub fn run<'gc>(ctx: Ctx<'gc>) -> Exit<'gc> {
     }
 }
 
+/// Raises an error from outside in the current coroutine, which must have left the arena at a safe point.
+///
+/// # Errors
+///
+/// The error value, if nothing catches it.
+pub fn fail<'gc>(ctx: Ctx<'gc>, error: Error<'gc>) -> Result<(), Value<'gc>> {
+    let thread = ctx.current();
+    open_top(ctx, thread);
+    let error = super::describe::locate(ctx, thread, error);
+    unwind::raise(ctx, error)
+}
+
 impl<'gc> Ctx<'gc> {
     /// Starts `function` with `args` on the main coroutine, of which nothing may be running: [`run`] runs it.
     ///

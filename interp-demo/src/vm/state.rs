@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::rc::Rc;
 
-use sleepy_gc::collections::InternSet;
 use sleepy_gc::collect::Trace;
+use sleepy_gc::collections::InternSet;
 use sleepy_gc::{Collect, Gc, Mutation};
 
 use super::closure::{Closure, Function};
@@ -43,6 +43,12 @@ pub struct State<'gc> {
     pub(crate) watched: Cell<bool>,
     /// Whether the current coroutine runs a finalizer.
     pub(super) finalizing: Cell<bool>,
+    /// The coroutine that the finalizer interrupts.
+    pub(super) interrupted: Cell<Option<Thread<'gc>>>,
+    /// Whether the state is being closed.
+    pub(super) closing: Cell<bool>,
+    /// Whether warnings are shown.
+    pub(super) warnings: Cell<bool>,
     /// Objects that have a `__gc` method, oldest first.
     pub(super) finalizable: RefCell<Vec<Value<'gc>>>,
     host: RefCell<HashMap<TypeId, Rc<dyn Any>>>,
@@ -76,6 +82,7 @@ unsafe impl<'gc> Collect<'gc> for State<'gc> {
         self.main.trace(cc);
         self.current.get().trace(cc);
         self.no_memory.trace(cc);
+        self.interrupted.get().trace(cc);
         for value in self.finalizable.borrow().iter() {
             value.trace(cc);
         }
@@ -87,7 +94,10 @@ impl<'gc> State<'gc> {
     pub(crate) fn new(mc: &Mutation<'gc>, seed: u32) -> Gc<'gc, State<'gc>> {
         let interned = InternSet::new();
         let intern = |text: &str| LuaStr::intern(mc, &interned, seed, text.as_bytes());
-        let event_names = Event::ALL.iter().map(|event| intern(event.name())).collect();
+        let event_names = Event::ALL
+            .iter()
+            .map(|event| intern(event.name()))
+            .collect();
         let names = Names {
             name: intern("__name"),
             to_string: intern("__tostring"),
@@ -113,6 +123,9 @@ impl<'gc> State<'gc> {
                 answer: RefCell::new(None),
                 watched: Cell::new(false),
                 finalizing: Cell::new(false),
+                interrupted: Cell::new(None),
+                closing: Cell::new(false),
+                warnings: Cell::new(false),
                 finalizable: RefCell::new(Vec::new()),
                 host: RefCell::new(HashMap::new()),
                 interned,
@@ -259,6 +272,21 @@ impl<'gc> Ctx<'gc> {
     #[must_use]
     pub fn heap_bytes(self) -> usize {
         self.mc.metrics().heap_bytes()
+    }
+
+    /// What a native has asked of the host.
+    pub(crate) fn take_request(self) -> Option<Suspend> {
+        self.state.request.take()
+    }
+
+    /// Puts a request back.
+    pub(crate) fn put_request(self, request: Suspend) {
+        self.state.request.replace(Some(request));
+    }
+
+    /// Answers the native that has asked something of the host.
+    pub(crate) fn put_answer(self, answer: Answer) {
+        self.state.answer.replace(Some(answer));
     }
 
     /// Compiles a chunk and makes a function of it, with `env` as its first upvalue.

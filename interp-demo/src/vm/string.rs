@@ -5,8 +5,8 @@
 
 use std::cell::Cell;
 
-use sleepy_gc::collections::{GcTail, InternSet};
 use sleepy_gc::collect::Trace;
+use sleepy_gc::collections::{GcTail, InternSet};
 use sleepy_gc::{Collect, Mutation};
 
 use super::state::Ctx;

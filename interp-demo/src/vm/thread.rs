@@ -2,8 +2,8 @@
 
 use std::cell::{Cell, UnsafeCell};
 
-use sleepy_gc::collections::LateStack;
 use sleepy_gc::collect::Trace;
+use sleepy_gc::collections::LateStack;
 use sleepy_gc::{Collect, Gc, Mutation};
 
 use super::closure::UpValue;

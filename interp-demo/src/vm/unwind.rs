@@ -25,7 +25,10 @@ const MAX_HANDLERS: u32 = 30;
 pub(super) fn stack_end(thread: Thread<'_>) -> u32 {
     let frames = thread.frames().last().map_or(0, |frame| frame.top);
     let to_close = thread.to_close().last().map_or(0, |at| at + 1);
-    frames.max(thread.top()).max(to_close).min(thread.stack_limit())
+    frames
+        .max(thread.top())
+        .max(to_close)
+        .min(thread.stack_limit())
 }
 
 /// Deals with an error in the running coroutine. `Err`: nobody catches it.

@@ -17,8 +17,8 @@ mod walk;
 
 use std::cell::Cell;
 
-use sleepy_gc::collections::GcVec;
 use sleepy_gc::collect::Trace;
+use sleepy_gc::collections::GcVec;
 use sleepy_gc::{Collect, Gc, Mutation};
 
 use self::node::Node;

@@ -164,8 +164,7 @@ impl Node {
     #[inline(always)]
     pub fn is_short(&self, key: LuaStr<'_>) -> bool {
         // SAFETY: a string's payload is a pointer, all of whose bytes are initialised.
-        self.key_tag == TAG_STR
-            && unsafe { self.key.assume_init() } == key.address().addr() as u64
+        self.key_tag == TAG_STR && unsafe { self.key.assume_init() } == key.address().addr() as u64
     }
 
     #[inline(always)]
@@ -184,9 +183,9 @@ impl Node {
 unsafe impl<'gc> Collect<'gc> for Node {
     #[inline]
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
-        if let Some(key) = self.key::<'gc>() {
+        if let Some(key) = self.key() {
             key.trace(cc);
-            self.value::<'gc>().trace(cc);
+            self.value().trace(cc);
         }
     }
 }
@@ -200,7 +199,10 @@ mod tests {
         let mut node = Node::FREE;
         assert!(!node.has_value() && node.has_no_key());
         node.set_key(Value::Int(-7));
-        assert!(node.key().is_none(), "a key without a value is not to be used");
+        assert!(
+            node.key().is_none(),
+            "a key without a value is not to be used"
+        );
         node.set_value(Value::Bool(true));
         assert!(matches!(node.key(), Some(Value::Int(-7))));
         assert!(matches!(node.value(), Value::Bool(true)));

@@ -1,11 +1,11 @@
 //! Growth: new keys, and how large the two parts are.
 
-use sleepy_gc::collections::GcVec;
 use super::node::Node;
 use super::{Table, normal_key};
 use crate::vm::error::Error;
 use crate::vm::state::Ctx;
 use crate::vm::value::Value;
+use sleepy_gc::collections::GcVec;
 
 /// The largest array part has `2^MAX_ARRAY_BITS` items, the largest hash part as many nodes.
 const MAX_BITS: u32 = 30;

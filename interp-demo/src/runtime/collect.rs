@@ -1,0 +1,147 @@
+//! Collection on demand: debt at safe points, `collectgarbage`, finalizers, the memory limit.
+
+use sleepy_gc::Budget;
+
+use super::Runtime;
+use crate::vm::{Answer, Exit, GcRequest, run};
+
+/// How the collector is driven.
+pub(super) struct Control {
+    /// Whether it works by itself.
+    running: bool,
+    /// A small step at every so many safe points, whatever is owed.
+    zeal: Option<u32>,
+    safe_points: u32,
+}
+
+impl Control {
+    pub fn new(zeal: Option<u32>) -> Control {
+        Control {
+            running: true,
+            zeal,
+            safe_points: 0,
+        }
+    }
+}
+
+/// What a basic step of `collectgarbage` does, in bytes of work.
+const BASIC_STEP_BYTES: usize = 8 * 1024;
+
+impl Runtime {
+    /// Pays the debt of the allocations since the last safe point.
+    pub(super) fn pay_debt(&mut self) {
+        if !self.collector.running {
+            return;
+        }
+        if let Some(zeal) = self.collector.zeal {
+            self.collector.safe_points += 1;
+            if self.collector.safe_points >= zeal {
+                self.collector.safe_points = 0;
+                self.sleeper
+                    .forced_step(&mut self.arena, Budget::Work(BASIC_STEP_BYTES));
+            }
+        }
+        let debt = self.arena.allocation_debt();
+        if debt > 0 {
+            self.sleeper
+                .forced_step(&mut self.arena, Budget::Work(debt));
+        }
+    }
+
+    pub(super) fn collect(&mut self, request: GcRequest) -> Answer {
+        match request {
+            GcRequest::Full => {
+                self.arena.finish_cycle();
+                self.arena.start_cycle();
+                self.arena.finish_cycle();
+                Answer::Done
+            }
+            GcRequest::Step(kib) => {
+                let bytes = match kib {
+                    0 => BASIC_STEP_BYTES,
+                    kib => kib.saturating_mul(1024),
+                };
+                if !self.arena.has_work() {
+                    self.arena.start_cycle();
+                }
+                let progress = self.arena.step(Budget::Work(bytes));
+                Answer::Ready(progress.finished_cycle)
+            }
+            GcRequest::Stop => {
+                self.collector.running = false;
+                Answer::Done
+            }
+            GcRequest::Restart => {
+                self.collector.running = true;
+                Answer::Done
+            }
+            GcRequest::Scavenge => Answer::Number(sleepy_alloc::purge_now() as i64),
+        }
+    }
+
+    /// Whether the heap is larger than it may be, even after a full collection.
+    pub(super) fn is_over_memory_limit(&mut self) -> bool {
+        let Some(limit) = self.options.memory_limit_bytes else {
+            return false;
+        };
+        if self.arena.metrics().heap_bytes() <= limit {
+            return false;
+        }
+        self.collect(GcRequest::Full);
+        self.run_finalizers();
+        self.arena.metrics().heap_bytes() > limit
+    }
+
+    /// Runs the finalizers that are due, each on a coroutine of its own.
+    pub(super) fn run_finalizers(&mut self) {
+        while self.enter(|ctx| ctx.start_finalizer()) {
+            loop {
+                enum Next {
+                    Look,
+                    Serve,
+                    Over,
+                }
+                let next = self.enter(|ctx| match run(ctx) {
+                    Exit::SafePoint => Next::Look,
+                    Exit::Request => Next::Serve,
+                    Exit::Done => {
+                        ctx.end_finalizer(None);
+                        Next::Over
+                    }
+                    Exit::Failed(value) => {
+                        ctx.end_finalizer(Some(value));
+                        Next::Over
+                    }
+                });
+                match next {
+                    Next::Look => self.pay_debt(),
+                    Next::Serve => {
+                        self.serve_in_finalizer();
+                    }
+                    Next::Over => break,
+                }
+            }
+        }
+    }
+
+    fn serve_in_finalizer(&mut self) {
+        // Collection is refused while a finalizer runs; an exit ends the process at once.
+        let request = self.enter(|ctx| ctx.take_request());
+        let answer = match request {
+            Some(crate::vm::Suspend::Exit { code, .. }) => std::process::exit(code),
+            Some(crate::vm::Suspend::Collect(_)) | None => Answer::Ready(false),
+            Some(other) => {
+                self.enter(|ctx| ctx.put_request(other));
+                self.serve();
+                return;
+            }
+        };
+        self.enter(|ctx| ctx.put_answer(answer));
+    }
+
+    /// Ends the program as `lua_close` does: runs all finalizers, the youngest object's first.
+    pub fn close(&mut self) {
+        self.enter(|ctx| ctx.finalize_all());
+        self.run_finalizers();
+    }
+}

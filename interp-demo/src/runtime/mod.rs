@@ -1,0 +1,260 @@
+//! The host of the interpreter: owns the arena, runs programs in it, and does between two runs what can't be done
+//! inside: collection, waits, finalizers, limits.
+//!
+//! ```text
+//!  execute ──▶ arena.mutate(run) ──▶ SafePoint ──▶ a step of the collector, finalizers, limits ──┐
+//!                 ▲                  Request   ──▶ a wait (which collects), collectgarbage, exit │
+//!                 │                  Done / Failed ──▶ back to the caller                        │
+//!                 └──────────────────────────────────────────────────────────────────────────────┘
+//! ```
+
+mod collect;
+mod options;
+mod report;
+mod tmp;
+mod wait;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use sleepy_gc::idle::{Policy, Sleeper};
+use sleepy_gc::{Arena, Gc, Rootable};
+
+pub use self::options::Options;
+pub use self::wait::Waiter;
+use crate::vm::{Ctx, Error, Exit, State, Value, run};
+
+/// The arena's root.
+pub type StateRoot = Rootable![Gc<'_, State<'_>>];
+
+/// Set by [`interrupt`], cleared when the program has been stopped by it.
+///
+/// It publishes nothing but itself: relaxed order is enough.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Asks the running program to stop at its next safe point with the error "interrupted!". May be called from a
+/// signal handler.
+pub fn interrupt() {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+}
+
+/// Whether the running program was asked to stop.
+#[inline]
+pub(crate) fn is_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// How a program has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It has returned; [`Ctx::results`] holds its results.
+    Done,
+    /// It has failed, with this message (and a traceback, where one was asked for).
+    Failed(Vec<u8>),
+    /// It has asked to end the process.
+    Exit {
+        /// The exit status.
+        code: i32,
+        /// Whether the state is to be closed first ([`Runtime::close`]).
+        close: bool,
+    },
+}
+
+/// A Lua state and everything around it.
+pub struct Runtime {
+    arena: Arena<StateRoot>,
+    sleeper: Sleeper,
+    options: Options,
+    started: Instant,
+    collector: collect::Control,
+    report: report::Report,
+}
+
+impl Runtime {
+    /// A state with all libraries.
+    #[must_use]
+    pub fn new(options: Options) -> Runtime {
+        let seed = options.seed();
+        let watched = options.time_limit.is_some();
+        let mut arena = Arena::<StateRoot>::new(|mc| State::new(mc, seed));
+        arena.set_heap_limit(options.memory_limit_bytes);
+        let policy = if options.sleepy {
+            Policy::default()
+        } else {
+            Policy::off()
+        };
+        let mut sleeper = Sleeper::new(policy);
+        sleeper.interrupt_when(Some(is_interrupted));
+        let mut runtime = Runtime {
+            arena,
+            sleeper,
+            collector: collect::Control::new(options.zeal),
+            options,
+            started: Instant::now(),
+            report: report::Report::default(),
+        };
+        runtime.enter(|ctx| {
+            ctx.state.watched.set(watched);
+            tmp::open_all(ctx);
+        });
+        runtime
+    }
+
+    /// The options it was made with.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Looks at, or changes, the state. Nothing runs meanwhile.
+    pub fn enter<T>(&mut self, f: impl for<'gc> FnOnce(Ctx<'gc>) -> T) -> T {
+        self.arena.mutate(|mc, state| {
+            f(Ctx {
+                mc,
+                state: Gc::as_ref(*state),
+            })
+        })
+    }
+
+    /// Runs a chunk that is given as text, as `lua -e` does.
+    pub fn do_string(&mut self, source: &[u8], chunk_name: &[u8]) -> End {
+        self.call(|ctx| {
+            let env = ctx.state.globals().into();
+            let function = ctx.load(source, chunk_name, env)?;
+            Ok((function.into(), Vec::new()))
+        })
+    }
+
+    /// Runs a file (standard input, for none) with the arguments that the global `arg` holds from 1 on.
+    pub fn run_file(&mut self, path: Option<&[u8]>) -> End {
+        let (source, chunk_name) = match read_file(path) {
+            Ok(file) => file,
+            Err(message) => return End::Failed(message),
+        };
+        self.call(|ctx| {
+            let env = ctx.state.globals().into();
+            let text = crate::compiler::file_text(&source);
+            let function = ctx.load(text, &chunk_name, env)?;
+            let mut args = Vec::new();
+            if let Value::Table(arg) = ctx.state.globals().get_name(ctx, "arg") {
+                args.extend((1..=arg.len()).map(|i| arg.get_int(i)));
+            }
+            Ok((function.into(), args))
+        })
+    }
+
+    /// Runs a function. `prepare` gives it and its arguments, or an error value. A failure is reported with a
+    /// traceback, as the stand-alone interpreter does.
+    pub fn call<F>(&mut self, prepare: F) -> End
+    where
+        F: for<'gc> FnOnce(Ctx<'gc>) -> Result<(Value<'gc>, Vec<Value<'gc>>), Value<'gc>>,
+    {
+        let begun = self.enter(|ctx| match prepare(ctx) {
+            Ok((function, args)) => report::start(ctx, function, &args)
+                .map_err(|error| report::message(ctx, error.value())),
+            Err(value) => Err(report::message(ctx, value)),
+        });
+        match begun {
+            Ok(()) => self.drive(),
+            Err(message) => End::Failed(message),
+        }
+    }
+
+    /// Runs what was started on the main coroutine.
+    fn drive(&mut self) -> End {
+        /// What to do outside of the arena.
+        enum Next {
+            Look,
+            Serve,
+            End(End),
+        }
+        let mut trouble = None;
+        loop {
+            let next = self.arena.mutate(|mc, state| {
+                let ctx = Ctx {
+                    mc,
+                    state: Gc::as_ref(*state),
+                };
+                if let Some(trouble) = trouble.take() {
+                    let error = trouble_error(ctx, trouble);
+                    if let Err(value) = crate::vm::fail(ctx, error) {
+                        return Next::End(End::Failed(report::message(ctx, value)));
+                    }
+                }
+                match run(ctx) {
+                    Exit::SafePoint => Next::Look,
+                    Exit::Request => Next::Serve,
+                    Exit::Done => Next::End(report::outcome(ctx)),
+                    Exit::Failed(value) => Next::End(End::Failed(report::message(ctx, value))),
+                }
+            });
+            match next {
+                Next::Look => trouble = self.safe_point(),
+                Next::Serve => {
+                    if let Some(end) = self.serve() {
+                        return end;
+                    }
+                }
+                Next::End(end) => return end,
+            }
+        }
+    }
+
+    /// What is due at a safe point: a step of the collector; then the limits are looked at.
+    fn safe_point(&mut self) -> Option<Trouble> {
+        self.pay_debt();
+        self.run_finalizers();
+        if INTERRUPTED.swap(false, Ordering::Relaxed) {
+            return Some(Trouble::Interrupted);
+        }
+        if let Some(limit) = self.options.time_limit
+            && self.started.elapsed() > limit
+        {
+            return Some(Trouble::TimeOver);
+        }
+        if self.is_over_memory_limit() {
+            return Some(Trouble::NoMemory);
+        }
+        None
+    }
+}
+
+/// Why the running program is stopped from outside.
+#[derive(Clone, Copy)]
+enum Trouble {
+    Interrupted,
+    TimeOver,
+    NoMemory,
+}
+
+fn trouble_error<'gc>(ctx: Ctx<'gc>, trouble: Trouble) -> Error<'gc> {
+    match trouble {
+        Trouble::Interrupted => ctx.error("interrupted!"),
+        Trouble::TimeOver => ctx.error("time limit exceeded"),
+        Trouble::NoMemory => ctx.out_of_memory(),
+    }
+}
+
+/// A file's content and the name of its chunk.
+fn read_file(path: Option<&[u8]>) -> Result<(Vec<u8>, Vec<u8>), Vec<u8>> {
+    use std::io::Read;
+    use std::os::unix::ffi::OsStrExt;
+
+    let Some(path) = path else {
+        let mut source = Vec::new();
+        return match std::io::stdin().read_to_end(&mut source) {
+            Ok(_) => Ok((source, b"=stdin".to_vec())),
+            Err(error) => Err(format!("cannot read stdin: {error}").into_bytes()),
+        };
+    };
+    match std::fs::read(std::ffi::OsStr::from_bytes(path)) {
+        Ok(source) => Ok((source, [b"@", path].concat())),
+        Err(error) => {
+            let mut message = b"cannot open ".to_vec();
+            message.extend_from_slice(path);
+            message.extend_from_slice(b": ");
+            message.extend_from_slice(crate::vm::error::os_message(&error).as_bytes());
+            Err(message)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Finalizers: the host runs them at safe points, one at a time, each on a coroutine of its own, so that the
+//! interrupted one notices nothing.
+
+use super::frame::Flags;
+use super::state::Ctx;
+use super::thread::Thread;
+use super::value::Value;
+use crate::opcode::Event;
+
+impl<'gc> Ctx<'gc> {
+    /// Makes the next finalizer that is due the current coroutine; false if none is.
+    pub(crate) fn start_finalizer(self) -> bool {
+        if self.state.finalizing.get() {
+            return false;
+        }
+        while let Some(value) = self.next_finalizable() {
+            let method = self.metamethod(value, Event::Gc);
+            if !method.is_function() {
+                continue;
+            }
+            let interrupted = self.state.current();
+            let thread = Thread::empty(self.mc);
+            self.state.interrupted.set(Some(interrupted));
+            self.barrier(interrupted.into());
+            if self.start_on(thread, method, &[value]).is_err() {
+                self.state.set_current(self, interrupted);
+                continue;
+            }
+            for frame in thread.frames().iter_mut().skip(1) {
+                frame.flags = frame.flags.with(Flags::FINALIZER);
+            }
+            self.state.finalizing.set(true);
+            return true;
+        }
+        false
+    }
+
+    /// The finalizer has returned, or failed with `error`: goes back to the coroutine that it interrupted.
+    pub(crate) fn end_finalizer(self, error: Option<Value<'gc>>) {
+        self.state.finalizing.set(false);
+        if let Some(interrupted) = self.state.interrupted.take() {
+            self.state.set_current(self, interrupted);
+        }
+        if let Some(error) = error {
+            let mut text = b"error in __gc (".to_vec();
+            match self.number_or_string(error) {
+                Some(message) => text.extend_from_slice(message.as_bytes()),
+                None => text.extend_from_slice(b"error object is not a string"),
+            }
+            text.push(b')');
+            self.warn(&text);
+        }
+    }
+
+    fn next_finalizable(self) -> Option<Value<'gc>> {
+        if self.state.closing.get() {
+            return self.state.finalizable.borrow_mut().pop();
+        }
+        None
+    }
+
+    /// From now on every object that has a finalizer is due.
+    pub(crate) fn finalize_all(self) {
+        self.state.closing.set(true);
+    }
+
+    /// Emits a warning, if they are on.
+    pub fn warn(self, text: &[u8]) {
+        if self.state.warnings.get() {
+            use std::io::Write;
+            let mut err = std::io::stderr().lock();
+            // There is nobody to tell that standard error can't be written.
+            let _ = err.write_all(&[b"Lua warning: ", text, b"\n"].concat());
+        }
+    }
+
+    /// Turns warnings on or off.
+    pub fn set_warnings(self, on: bool) {
+        self.state.warnings.set(on);
+    }
+}
