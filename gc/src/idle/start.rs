@@ -9,8 +9,8 @@ use crate::step::Progress;
 /// A cycle that freed too little doubles what the next one needs, up to this often.
 const MAX_BACKOFF: u32 = 8;
 
-/// Before any cycle was seen: a tenth of a nanosecond for each live byte.
-const FIRST_COST_NS_PER_KIB: u64 = 100;
+/// Before any cycle was seen: what small strings in one big table cost.
+const FIRST_COST_NS_PER_KIB: u64 = 30;
 
 /// Below this much alive the cost of a cycle is taken not to depend on it.
 const SMALL_BYTES: usize = 64 << 10;

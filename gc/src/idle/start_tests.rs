@@ -52,7 +52,7 @@ fn a_small_heap_is_collected_every_quarter_mebibyte() {
     cycle(
         &mut rule,
         hint(256 * KIB, 300 * KIB),
-        MS / 4,
+        MS / 8,
         250 * KIB,
         300 * KIB,
     );
@@ -64,14 +64,14 @@ fn a_small_heap_is_collected_every_quarter_mebibyte() {
 fn a_big_heap_is_collected_by_what_it_costs() {
     let mut rule = StartRule::default();
     assert_eq!(
-        needed(&rule, 20 * MIB, SHORT) / MIB,
-        1,
-        "2 ms, before any is known"
+        needed(&rule, 20 * MIB, SHORT),
+        MIB,
+        "0.6 ms, before any is known"
     );
-    cycle(&mut rule, hint(MIB, 20 * MIB), 4 * MS, MIB, 20 * MIB);
-    assert_eq!(needed(&rule, 20 * MIB, SHORT), 2_000 * KIB);
-    assert_eq!(needed(&rule, 40 * MIB, SHORT), 4_000 * KIB);
-    assert_eq!(needed(&rule, 20 * MIB, LONG), 250 * KIB);
+    cycle(&mut rule, hint(MIB, 20 * MIB), 3 * MS, MIB, 20 * MIB);
+    assert_eq!(needed(&rule, 20 * MIB, SHORT), 5_000 * KIB);
+    assert_eq!(needed(&rule, 40 * MIB, SHORT), 10_000 * KIB);
+    assert_eq!(needed(&rule, 20 * MIB, LONG), 187 * KIB + 512);
     assert_eq!(needed(&rule, MIB, LONG), 16 * KIB);
 }
 

@@ -1,5 +1,6 @@
 //! The waits that collect.
 
+mod arena;
 mod kinds;
 mod recorder;
 mod start;
