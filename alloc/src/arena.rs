@@ -71,6 +71,9 @@ pub(crate) struct Arena {
     first: AtomicU32,
     /// Below this slice none is free. Relaxed: lowered by frees, raised by claims under the lock; a hint.
     low: AtomicU32,
+    /// From this slice on none was ever claimed. Raised under the lock; relaxed: what lies in a slice is published by
+    /// its own word and bits.
+    high: AtomicU32,
     /// Bytes of the mapping.
     mapped_bytes: AtomicUsize,
     /// The next older arena, fixed once published; the next mapping to unmap in that of a huge block.
@@ -225,7 +228,29 @@ impl Arena {
 
     /// Words of the pending map that can have bits.
     pub(crate) fn pending_words(&self) -> usize {
-        (self.slices.load(Ordering::Relaxed) as usize).div_ceil(64)
+        (self.high.load(Ordering::Relaxed) as usize).div_ceil(64)
+    }
+
+    /// Makes pending bits and bytes anew from the unit words, when nobody changes them; gives the bytes.
+    fn recount(&'static self) -> usize {
+        let first = self.first.load(Ordering::Relaxed) as usize;
+        let end = self.high.load(Ordering::Relaxed) as usize;
+        let mut bytes = 0;
+        for index in first..end {
+            let slice = Slice { arena: self, index };
+            let free = slice.units().load().free();
+            if free != 0 {
+                slice.mark_pending();
+                bytes += free.count_ones() as usize * UNIT_BYTES;
+            }
+        }
+        bytes
+    }
+
+    /// Whether any of 64 slices has its pending bit. A bit that comes later is found by the next pass: whoever sets it
+    /// looks at the schedule afterwards.
+    pub(crate) fn has_pending(&self, word: usize) -> bool {
+        self.pending.has_any(word)
     }
 
     /// Takes the pending bits of 64 slices away; the caller looks at each and marks again what stays.
@@ -258,6 +283,8 @@ impl Arena {
         loop {
             let start = self.free.find_run(from, end, count, align)?;
             self.free.clear(start..start + count);
+            self.high
+                .fetch_max((start + count) as u32, Ordering::Relaxed);
             match self.claim_units(start, count) {
                 Ok(zeroed) => {
                     return Some(Run {
@@ -482,4 +509,19 @@ pub(crate) fn lock_for_fork() {
 /// Ends [`lock_for_fork`], in parent and child.
 pub(crate) fn unlock_after_fork() {
     CLAIM.unlock();
+}
+
+/// In the child of a fork, which has one thread: others may have been between a unit and its figure.
+pub(crate) fn recount_pending() {
+    let mut huge_bytes = 0;
+    let mut next = HUGE_FREE.load(Ordering::Acquire);
+    // SAFETY: the heads of mappings in this stack are intact until it is taken.
+    while let Some(mapping) = unsafe { next.as_ref() } {
+        huge_bytes += mapping.mapped_bytes.load(Ordering::Relaxed);
+        next = mapping.older.load(Ordering::Relaxed);
+    }
+    PENDING_BYTES.store(
+        huge_bytes + arenas().map(Arena::recount).sum::<usize>(),
+        Ordering::SeqCst,
+    );
 }

@@ -48,13 +48,14 @@ impl Bitmap {
         }
     }
 
+    /// Whether word `word` has a bit. Sequentially consistent, as [`Self::set_one`].
+    pub(crate) fn has_any(&self, word: usize) -> bool {
+        self.words[word].load(Ordering::SeqCst) != 0
+    }
+
     /// Takes all bits of word `word` (slices `64 * word ..`) away at once.
     pub(crate) fn take_word(&self, word: usize) -> u64 {
-        if self.words[word].load(Ordering::Relaxed) == 0 {
-            0
-        } else {
-            self.words[word].swap(0, Ordering::SeqCst)
-        }
+        self.words[word].swap(0, Ordering::SeqCst)
     }
 
     /// The first run of `count` set bits that starts at a multiple of `align` at or after `from`, below `end`.

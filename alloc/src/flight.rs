@@ -2,8 +2,8 @@
 //!
 //! A pass walks the pending bits of every arena, 64 slices (4 MiB) at a time. Units that are due depart (nobody else
 //! can use them now), go back in one call for each run of neighbours, and land. Neither heaps nor allocations wait for
-//! it: see [`crate::units`]. The work lock is held from the first departure to the last landing of a group, so that no
-//! unit is in flight when the process forks.
+//! it: see [`crate::units`]. The work lock is held for a whole group, so that no unit is in flight and no
+//! pending bit in somebody's hands when the process forks.
 
 use crate::arena::{self, Arena, Slice, UNIT_BYTES, UNITS_PER_SLICE};
 use crate::purge::Due;
@@ -35,13 +35,12 @@ fn unmap_huge() -> usize {
 
 /// Gives back what is due in the 64 slices of one word of pending bits.
 fn group(arena: &'static Arena, word: usize, due: &mut Due) -> usize {
-    let mut slices = arena.take_pending(word).peekable();
-    if slices.peek().is_none() {
+    if !arena.has_pending(word) {
         return 0;
     }
     let _working = fork::work();
     let mut run = Flight::empty(arena);
-    for slice in slices {
+    for slice in arena.take_pending(word) {
         let units = slice.depart(|word| due.units(word));
         if slice.units().load().free() != 0 {
             slice.mark_pending();

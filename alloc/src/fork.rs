@@ -2,7 +2,7 @@
 //!
 //! Whoever sweeps a parked heap or gives units back holds the work lock, for one heap or one group of units at a time.
 //! A fork takes it and every other lock, in the order of their ranks, so that the child finds no heap in `SWEEPING`, no
-//! unit in flight and no list half changed. In the child no scavenger runs; the next park that has something to give
+//! unit in flight and no list half changed; only the figure of pending bytes is made anew. In the child no scavenger runs; the next park that has something to give
 //! starts one.
 //!
 //! Ranks, outermost first: work, the list of heaps to use again, claims of slices.
@@ -58,5 +58,6 @@ extern "C" fn in_parent() {
 
 extern "C" fn in_child() {
     scavenger::reset();
+    arena::recount_pending();
     in_parent();
 }

@@ -33,6 +33,8 @@ pub(crate) struct Due {
     /// What the delay of the options makes of [`AGE_TICKS`].
     age_ticks: u32,
     reused_kept_bytes: usize,
+    /// Bytes that could go and are too young.
+    left_bytes: usize,
     os_page_units: u32,
 }
 
@@ -45,6 +47,7 @@ impl Due {
             all: false,
             age_ticks,
             reused_kept_bytes: 0,
+            left_bytes: 0,
             os_page_units: (os_page_bytes / UNIT_BYTES) as u32,
         }
     }
@@ -64,15 +67,23 @@ impl Due {
             return free;
         }
         let age = word.age(self.tick);
-        let kept_bytes = free.count_ones() as usize * UNIT_BYTES;
-        if word.reused()
+        let free_bytes = free.count_ones() as usize * UNIT_BYTES;
+        let is_kept = word.reused()
             && age < REUSED_AGE_TICKS
-            && self.reused_kept_bytes + kept_bytes <= REUSED_KEPT_BYTES
-        {
-            self.reused_kept_bytes += kept_bytes;
+            && self.reused_kept_bytes + free_bytes <= REUSED_KEPT_BYTES;
+        if is_kept {
+            self.reused_kept_bytes += free_bytes;
+        }
+        if is_kept || age < self.age_ticks {
+            self.left_bytes += free_bytes;
             return 0;
         }
-        if age >= self.age_ticks { free } else { 0 }
+        free
+    }
+
+    /// Bytes that the pass has left because they are too young.
+    pub(crate) fn left_bytes(&self) -> usize {
+        self.left_bytes
     }
 }
 
@@ -139,7 +150,7 @@ pub(crate) fn plan(heap: HeapState, delay_ns: u64, min_interval_ns: u64) -> Heap
 pub(crate) struct Turn {
     /// Bytes given back.
     pub(crate) gave_bytes: usize,
-    /// Bytes released and not given back yet.
+    /// Bytes released that are too young to go, or came while the turn was under way.
     pub(crate) pending_bytes: usize,
     /// A dirty heap is to be looked at again.
     pub(crate) heap_later: bool,

@@ -104,8 +104,10 @@ fn turn() -> Turn {
         look_at(heap, now_ns, &mut turn);
     }
     let mut due = Due::by_age(tick, options::purge_delay_ns(), os::page_bytes());
+    let before_bytes = arena::pending_bytes();
     turn.gave_bytes = flight::pass(&mut due, usize::MAX);
-    turn.pending_bytes = arena::pending_bytes();
+    let came_bytes = (arena::pending_bytes() + turn.gave_bytes).saturating_sub(before_bytes);
+    turn.pending_bytes = due.left_bytes() + came_bytes;
     turn.work_ns = os::now_ns() - now_ns;
     turn
 }
