@@ -235,7 +235,7 @@ where
     /// Lends the arena's free memory to the scavenger until the guard is dropped.
     pub fn park(&mut self) -> ParkedArena<'_> {
         ParkedArena {
-            context: &self.context,
+            _heap: self.context.heap().park(),
         }
     }
 }
@@ -394,15 +394,11 @@ where
     }
 }
 
-/// An arena whose free memory is lent; dropping it takes the memory back.
+/// An arena whose free memory is lent; dropping it takes the memory back. A guard that is forgotten does no harm: the
+/// heap is taken back by the first allocation that needs it.
+#[derive(Debug)]
 pub struct ParkedArena<'a> {
-    context: &'a Context,
-}
-
-impl Drop for ParkedArena<'_> {
-    fn drop(&mut self) {
-        self.context.enter();
-    }
+    _heap: sleepy_alloc::Parked<'a>,
 }
 
 /// Runs `f` in an arena without a root, which is dropped at once.

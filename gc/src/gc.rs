@@ -177,8 +177,9 @@ impl<'gc, T: ?Sized + 'gc> Gc<'gc, T> {
     #[inline]
     pub unsafe fn from_ptr(ptr: *const T) -> Self {
         // SAFETY: an object's address is never null.
+        let ptr = unsafe { NonNull::new_unchecked(ptr.cast_mut()) };
         Gc {
-            ptr: unsafe { NonNull::new_unchecked(ptr.cast_mut()) },
+            ptr,
             invariant: PhantomData,
         }
     }

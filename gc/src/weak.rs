@@ -102,9 +102,8 @@ impl<'gc, T: ?Sized + 'gc> GcWeak<'gc, T> {
     #[inline]
     pub unsafe fn cast<U: 'gc>(this: Self) -> GcWeak<'gc, U> {
         // SAFETY: passed on to the caller.
-        GcWeak {
-            inner: unsafe { Gc::cast(this.inner) },
-        }
+        let inner = unsafe { Gc::cast(this.inner) };
+        GcWeak { inner }
     }
 
     /// Takes back a pointer that [`GcWeak::as_ptr`] gave.
@@ -116,9 +115,8 @@ impl<'gc, T: ?Sized + 'gc> GcWeak<'gc, T> {
     #[inline]
     pub unsafe fn from_ptr(ptr: *const T) -> Self {
         // SAFETY: passed on to the caller.
-        Self {
-            inner: unsafe { Gc::from_ptr(ptr) },
-        }
+        let inner = unsafe { Gc::from_ptr(ptr) };
+        Self { inner }
     }
 
     #[inline]

@@ -34,12 +34,14 @@ struct Node<'gc> {
     ticket: Ticket,
     many: GcVec<'gc, Gc<'gc, Node<'gc>>>,
     one: Lock<Option<Gc<'gc, Node<'gc>>>>,
-    tail: Lock<Option<GcTail<'gc, u32, Lock<Option<Gc<'gc, Node<'gc>>>>>>>,
+    tail: Lock<Option<Tail<'gc>>>,
     weak: Lock<Option<GcWeak<'gc, Node<'gc>>>>,
     weak_id: Lock<u32>,
 }
 
 type RootArena = Arena<Rootable![GcVec<'_, Gc<'_, Node<'_>>>]>;
+
+type Tail<'gc> = GcTail<'gc, u32, Lock<Option<Gc<'gc, Node<'gc>>>>>;
 
 /// What the oracle knows of a node.
 #[derive(Default, Clone)]

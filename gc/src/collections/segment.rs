@@ -287,17 +287,16 @@ unsafe fn clear_directory(
             *fuel = fuel.saturating_sub(segment.cap() * 16 + 64);
             let len = segment.head().len.get() as usize;
             let fitting = (len * 2).next_power_of_two().max(MIN_CAPACITY);
-            if fitting * 2 <= segment.cap() {
-                if let Some(small) =
+            if fitting * 2 <= segment.cap()
+                && let Some(small) =
                     SegmentPtr::allocate(context, fitting, segment.head().depth.get())
-                {
-                    for (hash, string) in segment.entries() {
-                        small.insert(hash, string);
-                    }
-                    // A split may have left the segment's first places behind the cursor of an earlier piece.
-                    Directory::replace(this, segment, small, first, end);
-                    context.free_now(segment.0.cast());
+            {
+                for (hash, string) in segment.entries() {
+                    small.insert(hash, string);
                 }
+                // A split may have left the segment's first places behind the cursor of an earlier piece.
+                Directory::replace(this, segment, small, first, end);
+                context.free_now(segment.0.cast());
             }
         }
         head.cursor.set(0);

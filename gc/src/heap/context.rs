@@ -156,10 +156,8 @@ impl Context {
     #[inline]
     pub(crate) fn enter(&self) {
         self.mutated.set(true);
-        if let Some(zeal) = &self.zeal {
-            if zeal.is_due() {
-                self.credit.set(self.credit.get().min(-1));
-            }
+        if self.zeal.as_ref().is_some_and(Zeal::is_due) {
+            self.credit.set(self.credit.get().min(-1));
         }
     }
 
@@ -321,14 +319,10 @@ impl Drop for DropAll<'_> {
 
 impl Drop for Context {
     fn drop(&mut self) {
+        /// The rest, also after a panic; pages and tables are freed with the source's heap.
         struct Free<'a>(&'a Context);
         impl Drop for Free<'_> {
             fn drop(&mut self) {
-                self.0.each_space(|space| {
-                    while let Some(page) = space.page(0) {
-                        self.0.free_page(space, page);
-                    }
-                });
                 for space in self.0.spaces.take() {
                     // SAFETY: made from a box, and freed once.
                     drop(unsafe { Box::from_raw(space.as_ptr()) });

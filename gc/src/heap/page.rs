@@ -514,10 +514,11 @@ impl PageRef {
         let mut taken = false;
         for unit in 0..PAGE_UNITS {
             let mask = 1_u16 << unit;
+            if self.released.get() & mask == 0 {
+                continue;
+            }
             // SAFETY: the unit is one of the run's.
-            if self.released.get() & mask != 0
-                && unsafe { source.take_units(self.base, unit..unit + 1) }
-            {
+            if unsafe { source.take_units(self.base, unit..unit + 1) } {
                 self.released.set(self.released.get() & !mask);
                 taken = true;
             }

@@ -64,7 +64,7 @@ impl Zeal {
         x ^= x >> 17;
         x ^= x << 5;
         self.random.set(x);
-        if x % 4 == 0 {
+        if x.is_multiple_of(4) {
             Zealous::Whole
         } else {
             Zealous::Piece(1 + (x >> 8) as usize % 4096)
