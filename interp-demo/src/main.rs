@@ -1,2 +1,7 @@
 //! `sleepy-lua`: a Lua 5.4 interpreter that collects garbage while it waits.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    interp_demo::cli::main(std::env::args_os().collect())
+}

@@ -2,7 +2,6 @@
 
 /// Ends the process as the signal would that Rust programs ignore: silently, in the way that shells expect of a program
 /// whose reader has gone away.
-#[expect(clippy::missing_panics_doc, reason = "it ends the process")]
 pub fn die_of_broken_pipe() -> ! {
     // SAFETY: both calls are async-signal-safe and take no memory; the default action of SIGPIPE ends the process.
     unsafe {

@@ -1,21 +1,28 @@
 //! Reading one chunk: an expression, or statements over as many lines as they need.
 
-use std::rc::Rc;
-
 use super::lines::{Line, Lines};
 use crate::compiler::{SyntaxError, compile};
-use crate::proto::Proto;
 
 /// The chunk's name in messages.
-const CHUNK_NAME: &[u8] = b"=stdin";
+pub(super) const CHUNK_NAME: &[u8] = b"=stdin";
 
 /// What came of reading a chunk.
 #[derive(Debug)]
 pub enum Read {
-    /// A chunk that compiles, and its text.
-    Chunk(Rc<Proto>, Vec<u8>),
+    /// A chunk that compiles.
+    Chunk {
+        /// What was typed.
+        text: Vec<u8>,
+        /// What is to be run: `return` was put before an expression.
+        source: Vec<u8>,
+    },
     /// A text that is no Lua.
-    Wrong(SyntaxError),
+    Wrong {
+        /// What was typed.
+        text: Vec<u8>,
+        /// Why it's none.
+        error: SyntaxError,
+    },
     /// The lines typed so far were given up.
     GivenUp,
     /// There are no more lines.
@@ -33,16 +40,15 @@ pub fn read_chunk(lines: &mut dyn Lines, prompts: [&str; 2]) -> std::io::Result<
         Line::End => return Ok(Read::End),
     };
     // As in Lua 5.2 and before, `=x` shows the value of x.
-    if let Some(expression) = text.strip_prefix(b"=") {
-        text = [b"return ", expression].concat();
-    }
-    if let Ok(proto) = compile(&[b"return ", &text[..]].concat(), CHUNK_NAME) {
-        return Ok(Read::Chunk(proto, text));
+    let expression = text.strip_prefix(b"=").unwrap_or(&text);
+    let source = [b"return ", expression].concat();
+    if compile(&source, CHUNK_NAME).is_ok() {
+        return Ok(Read::Chunk { text, source });
     }
     loop {
         let error = match compile(&text, CHUNK_NAME) {
-            Ok(proto) => return Ok(Read::Chunk(proto, text)),
-            Err(error) if !error.incomplete => return Ok(Read::Wrong(error)),
+            Ok(_) => return Ok(Read::Chunk { source: text.clone(), text }),
+            Err(error) if !error.incomplete => return Ok(Read::Wrong { text, error }),
             Err(error) => error,
         };
         match lines.next(prompts[1])? {
@@ -51,7 +57,7 @@ pub fn read_chunk(lines: &mut dyn Lines, prompts: [&str; 2]) -> std::io::Result<
                 text.extend_from_slice(&line);
             }
             Line::GivenUp => return Ok(Read::GivenUp),
-            Line::End => return Ok(Read::Wrong(error)),
+            Line::End => return Ok(Read::Wrong { text, error }),
         }
     }
 }
@@ -79,8 +85,8 @@ mod tests {
     fn read(lines: &[&str]) -> (String, String) {
         let mut given = Given(lines.to_vec().into_iter(), String::new());
         let read = match read_chunk(&mut given, ["> ", ">> "]).expect("nothing fails") {
-            Read::Chunk(_, text) => String::from_utf8(text).expect("is text"),
-            Read::Wrong(error) => error.to_string(),
+            Read::Chunk { source, .. } => String::from_utf8(source).expect("is text"),
+            Read::Wrong { error, .. } => error.to_string(),
             Read::GivenUp => "given up".to_owned(),
             Read::End => "end".to_owned(),
         };
@@ -94,10 +100,10 @@ mod tests {
 
     #[test]
     fn chunks() {
-        check(&["1 + 1", "x"], "1 + 1", "> ");
+        check(&["1 + 1", "x"], "return 1 + 1", "> ");
         check(&["=x"], "return x", "> ");
         check(&["x = 1"], "x = 1", "> ");
-        check(&[""], "", "> ");
+        check(&[""], "return ", "> ");
         check(
             &["for i = 1, 2 do", "print(i)", "end"],
             "for i = 1, 2 do\nprint(i)\nend",

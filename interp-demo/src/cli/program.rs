@@ -1,0 +1,216 @@
+//! What the program does, in the order of `lua`: `LUA_INIT`, `-e` and `-l`, the script, the interactive mode.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::process::ExitCode;
+
+use super::arguments::{Action, Invocation, Script, StatsFormat, TraceFormat};
+use crate::phase_trace::PhaseTrace;
+use crate::repl;
+use crate::runtime::{End, GcTrace, Options, Runtime};
+use crate::vm::{Ctx, Value};
+
+/// Why the program ends before its time.
+pub enum Stop {
+    /// Something failed, and was reported.
+    Failed,
+    /// The program asked for it.
+    Exit {
+        /// The exit status.
+        code: i32,
+        /// Whether the state is to be closed first.
+        close: bool,
+    },
+}
+
+/// What a step of the program came to.
+type Step = Result<(), Stop>;
+
+/// Runs the program, and gives its exit status.
+pub fn run(invocation: &Invocation) -> ExitCode {
+    let program = invocation.program();
+    if invocation.version && print_version().is_err() {
+        return ExitCode::FAILURE;
+    }
+    let (mut runtime, stats) = match prepare(invocation) {
+        Ok(prepared) => prepared,
+        Err(message) => {
+            report(Some(&program), message.as_bytes());
+            return ExitCode::FAILURE;
+        }
+    };
+    let (code, close) = match steps(invocation, &program, &mut runtime) {
+        Ok(()) => (0, true),
+        Err(Stop::Failed) => (1, true),
+        Err(Stop::Exit { code, close }) => (code, close),
+    };
+    if let Some(mut sink) = stats {
+        // The figures are those of the program, not of the end of its state.
+        if let Err(error) = sink.write(&runtime) {
+            report(Some(&program), format!("cannot write statistics: {error}").as_bytes());
+        }
+    }
+    if close {
+        runtime.close();
+    }
+    runtime.finish_trace();
+    let _ = io::stdout().flush();
+    // The heap goes with the process: that is faster than to free it piece by piece.
+    std::process::exit(code)
+}
+
+/// Where the figures go.
+enum StatsSink {
+    Table,
+    Json(Box<dyn Write>),
+}
+
+impl StatsSink {
+    fn write(&mut self, runtime: &Runtime) -> io::Result<()> {
+        let stats = runtime.stats();
+        match self {
+            StatsSink::Table => io::stderr().write_all(stats.to_table().as_bytes()),
+            StatsSink::Json(out) => {
+                writeln!(out, "{}", stats.to_json())?;
+                out.flush()
+            }
+        }
+    }
+}
+
+/// Opens the files that options name, and makes the state.
+fn prepare(invocation: &Invocation) -> Result<(Runtime, Option<StatsSink>), String> {
+    let failed = |path: &std::path::Path, error: io::Error| format!("cannot open {}: {error}", path.display());
+    let stats = match &invocation.stats {
+        None => None,
+        Some(StatsFormat::Table) => Some(StatsSink::Table),
+        Some(StatsFormat::Json) => Some(StatsSink::Json(Box::new(io::stderr()))),
+        Some(StatsFormat::JsonFile(path)) => {
+            let file = std::fs::File::create(path).map_err(|error| failed(path, error))?;
+            Some(StatsSink::Json(Box::new(file)))
+        }
+    };
+    let gc_trace = match &invocation.gc_trace {
+        None => None,
+        Some(TraceFormat::Text) => Some(GcTrace::Text),
+        Some(TraceFormat::JsonFile(path)) => {
+            Some(GcTrace::Json(PhaseTrace::create(path).map_err(|error| failed(path, error))?))
+        }
+    };
+    let options = Options {
+        ignore_environment: invocation.ignore_environment,
+        sleepy: invocation.sleepy,
+        scavenger: invocation.scavenger,
+        memory_limit_bytes: invocation.memory_limit_bytes,
+        time_limit: invocation.time_limit,
+        zeal: invocation.zeal,
+        gc_trace,
+        ..Options::default()
+    };
+    Ok((Runtime::new(options), stats))
+}
+
+fn steps(invocation: &Invocation, program: &str, runtime: &mut Runtime) -> Step {
+    let finish = |end: End| match end {
+        End::Done => Ok(()),
+        End::Failed(message) => {
+            report(Some(program), &message);
+            Err(Stop::Failed)
+        }
+        End::Exit { code, close } => Err(Stop::Exit { code, close }),
+    };
+    stop_on_interrupt();
+    runtime.enter(|ctx| {
+        ctx.set_warnings(invocation.warnings);
+        set_arg(ctx, invocation);
+    });
+    if !invocation.ignore_environment {
+        finish(run_init(runtime))?;
+    }
+    for action in &invocation.actions {
+        finish(match action {
+            Action::Execute(text) => runtime.do_string(text, b"=(command line)"),
+            Action::Require { global, module } => require(runtime, global, module),
+        })?;
+    }
+    match &invocation.script {
+        Some(Script::File(path)) => finish(runtime.run_file(Some(path.as_bytes())))?,
+        Some(Script::Stdin) => finish(runtime.run_file(None))?,
+        None => {}
+    }
+    let nothing_else = invocation.script.is_none() && invocation.actions.is_empty() && !invocation.version;
+    if invocation.interactive {
+        finish(repl::run(runtime))?;
+    } else if nothing_else {
+        if io::stdin().is_terminal() {
+            print_version().map_err(|_| Stop::Failed)?;
+            finish(repl::run(runtime))?;
+        } else {
+            finish(runtime.run_file(None))?;
+        }
+    }
+    Ok(())
+}
+
+/// Ctrl-C stops the running program at its next safe point; a second one that comes before that ends the process.
+fn stop_on_interrupt() {
+    // Without a handler Ctrl-C still ends the process.
+    let _ = ctrlc::set_handler(|| {
+        if crate::runtime::interrupt() {
+            std::process::exit(130);
+        }
+    });
+}
+
+/// Sets the global table `arg`: the script at 0, its arguments from 1 on, and what stands before it below 0.
+fn set_arg(ctx: Ctx<'_>, invocation: &Invocation) {
+    let arg = crate::vm::Table::new(ctx);
+    // Without a script the program itself is at 0.
+    let script_at = if invocation.script.is_some() { invocation.script_at } else { 0 };
+    for (place, word) in invocation.words.iter().enumerate() {
+        let index = place as i64 - script_at as i64;
+        // A lack of memory shows up again as soon as the program runs.
+        let _ = arg.set(ctx, Value::Int(index), ctx.string(word.as_bytes()));
+    }
+    ctx.state.globals().set_name(ctx, "arg", arg);
+}
+
+/// `LUA_INIT`: a text to run, or `@` and a file.
+fn run_init(runtime: &mut Runtime) -> End {
+    for name in ["LUA_INIT_5_4", "LUA_INIT"] {
+        if let Some(text) = std::env::var_os(name) {
+            return match text.as_bytes() {
+                [b'@', path @ ..] => runtime.run_file(Some(path)),
+                text => runtime.do_string(text, format!("={name}").as_bytes()),
+            };
+        }
+    }
+    End::Done
+}
+
+/// `-l`: requires a module and sets a global to it.
+fn require(runtime: &mut Runtime, global: &[u8], module: &[u8]) -> End {
+    let end = runtime.call(|ctx| {
+        let require = ctx.state.globals().get_name(ctx, "require");
+        Ok((require, vec![ctx.string(module)]))
+    });
+    if end == End::Done {
+        runtime.enter(|ctx| {
+            let value = ctx.results().get(1).copied().unwrap_or_default();
+            let _ = ctx.state.globals().set(ctx, ctx.string(global), value);
+        });
+    }
+    end
+}
+
+fn print_version() -> io::Result<()> {
+    writeln!(io::stdout(), "sleepy-lua {} (Lua 5.4)", env!("CARGO_PKG_VERSION"))
+}
+
+/// Writes an error message to standard error, after the program's name if it's given.
+pub fn report(program: Option<&str>, message: &[u8]) {
+    let prefix = program.map_or(String::new(), |program| format!("{program}: "));
+    // There is nobody to tell that standard error can't be written.
+    let _ = io::stderr().write_all(&[prefix.as_bytes(), message, b"\n"].concat());
+}
