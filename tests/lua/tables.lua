@@ -87,7 +87,7 @@ do
   local loop = setmetatable({}, {})
   getmetatable(loop).__index = loop
   local ok, message = pcall(function() return loop.x end)
-  assert(not ok and message:find "'__index' chain too long; possibly a loop")
+  assert(not ok and message:find "'__index' chain too long; possible loop")
 end
 
 -- __len, __eq, __call, __concat, __close by name, __name

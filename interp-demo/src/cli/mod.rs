@@ -21,7 +21,11 @@ pub fn main(mut words: Vec<OsString>) -> ExitCode {
         Err(error) => {
             // There is nobody to tell that it can't be printed.
             let _ = error.print();
-            if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+            if error.use_stderr() {
+                ExitCode::FAILURE
+            } else {
+                ExitCode::SUCCESS
+            }
         }
     }
 }

@@ -1,14 +1,12 @@
 //! What the program does, in the order of `lua`: `LUA_INIT`, `-e` and `-l`, the script, the interactive mode.
 
-use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use super::arguments::{Action, Invocation, Script, StatsFormat, TraceFormat};
-use crate::phase_trace::PhaseTrace;
+use super::arguments::{Action, Invocation, Script};
 use crate::repl;
-use crate::runtime::{End, GcTrace, Options, Runtime};
+use crate::runtime::{End, Options, Runtime};
 use crate::vm::{Ctx, Value};
 
 /// Why the program ends before its time.
@@ -33,82 +31,26 @@ pub fn run(invocation: &Invocation) -> ExitCode {
     if invocation.version && print_version().is_err() {
         return ExitCode::FAILURE;
     }
-    let (mut runtime, stats) = match prepare(invocation) {
-        Ok(prepared) => prepared,
-        Err(message) => {
-            report(Some(&program), message.as_bytes());
-            return ExitCode::FAILURE;
-        }
-    };
-    let (code, close) = match steps(invocation, &program, &mut runtime) {
-        Ok(()) => (0, true),
-        Err(Stop::Failed) => (1, true),
-        Err(Stop::Exit { code, close }) => (code, close),
-    };
-    if let Some(mut sink) = stats {
-        // The figures are those of the program, not of the end of its state.
-        if let Err(error) = sink.write(&runtime) {
-            report(Some(&program), format!("cannot write statistics: {error}").as_bytes());
-        }
-    }
-    if close {
-        runtime.close();
-    }
-    runtime.finish_trace();
-    let _ = io::stdout().flush();
-    // The heap goes with the process: that is faster than to free it piece by piece.
-    std::process::exit(code)
-}
-
-/// Where the figures go.
-enum StatsSink {
-    Table,
-    Json(Box<dyn Write>),
-}
-
-impl StatsSink {
-    fn write(&mut self, runtime: &Runtime) -> io::Result<()> {
-        let stats = runtime.stats();
-        match self {
-            StatsSink::Table => io::stderr().write_all(stats.to_table().as_bytes()),
-            StatsSink::Json(out) => {
-                writeln!(out, "{}", stats.to_json())?;
-                out.flush()
-            }
-        }
-    }
-}
-
-/// Opens the files that options name, and makes the state.
-fn prepare(invocation: &Invocation) -> Result<(Runtime, Option<StatsSink>), String> {
-    let failed = |path: &std::path::Path, error: io::Error| format!("cannot open {}: {error}", path.display());
-    let stats = match &invocation.stats {
-        None => None,
-        Some(StatsFormat::Table) => Some(StatsSink::Table),
-        Some(StatsFormat::Json) => Some(StatsSink::Json(Box::new(io::stderr()))),
-        Some(StatsFormat::JsonFile(path)) => {
-            let file = std::fs::File::create(path).map_err(|error| failed(path, error))?;
-            Some(StatsSink::Json(Box::new(file)))
-        }
-    };
-    let gc_trace = match &invocation.gc_trace {
-        None => None,
-        Some(TraceFormat::Text) => Some(GcTrace::Text),
-        Some(TraceFormat::JsonFile(path)) => {
-            Some(GcTrace::Json(PhaseTrace::create(path).map_err(|error| failed(path, error))?))
-        }
-    };
-    let options = Options {
-        ignore_environment: invocation.ignore_environment,
+    let mut runtime = Runtime::new(Options {
         sleepy: invocation.sleepy,
         scavenger: invocation.scavenger,
         memory_limit_bytes: invocation.memory_limit_bytes,
         time_limit: invocation.time_limit,
         zeal: invocation.zeal,
-        gc_trace,
+        gc_trace: invocation.gc_trace.is_some(),
         ..Options::default()
+    });
+    let (code, close) = match steps(invocation, &program, &mut runtime) {
+        Ok(()) => (0, true),
+        Err(Stop::Failed) => (1, true),
+        Err(Stop::Exit { code, close }) => (code, close),
     };
-    Ok((Runtime::new(options), stats))
+    if close {
+        runtime.close();
+    }
+    let _ = io::stdout().flush();
+    // The heap goes with the process: that is faster than to free it piece by piece.
+    std::process::exit(code)
 }
 
 fn steps(invocation: &Invocation, program: &str, runtime: &mut Runtime) -> Step {
@@ -139,7 +81,8 @@ fn steps(invocation: &Invocation, program: &str, runtime: &mut Runtime) -> Step 
         Some(Script::Stdin) => finish(runtime.run_file(None))?,
         None => {}
     }
-    let nothing_else = invocation.script.is_none() && invocation.actions.is_empty() && !invocation.version;
+    let nothing_else =
+        invocation.script.is_none() && invocation.actions.is_empty() && !invocation.version;
     if invocation.interactive {
         finish(repl::run(runtime))?;
     } else if nothing_else {
@@ -153,21 +96,21 @@ fn steps(invocation: &Invocation, program: &str, runtime: &mut Runtime) -> Step 
     Ok(())
 }
 
-/// Ctrl-C stops the running program at its next safe point; a second one that comes before that ends the process.
+/// Ctrl-C stops the running program at its next safe point.
 fn stop_on_interrupt() {
     // Without a handler Ctrl-C still ends the process.
-    let _ = ctrlc::set_handler(|| {
-        if crate::runtime::interrupt() {
-            std::process::exit(130);
-        }
-    });
+    let _ = ctrlc::set_handler(crate::runtime::interrupt);
 }
 
 /// Sets the global table `arg`: the script at 0, its arguments from 1 on, and what stands before it below 0.
 fn set_arg(ctx: Ctx<'_>, invocation: &Invocation) {
     let arg = crate::vm::Table::new(ctx);
     // Without a script the program itself is at 0.
-    let script_at = if invocation.script.is_some() { invocation.script_at } else { 0 };
+    let script_at = if invocation.script.is_some() {
+        invocation.script_at
+    } else {
+        0
+    };
     for (place, word) in invocation.words.iter().enumerate() {
         let index = place as i64 - script_at as i64;
         // A lack of memory shows up again as soon as the program runs.
@@ -205,7 +148,11 @@ fn require(runtime: &mut Runtime, global: &[u8], module: &[u8]) -> End {
 }
 
 fn print_version() -> io::Result<()> {
-    writeln!(io::stdout(), "sleepy-lua {} (Lua 5.4)", env!("CARGO_PKG_VERSION"))
+    writeln!(
+        io::stdout(),
+        "sleepy-lua {} (Lua 5.4)",
+        env!("CARGO_PKG_VERSION")
+    )
 }
 
 /// Writes an error message to standard error, after the program's name if it's given.

@@ -47,7 +47,12 @@ pub fn read_chunk(lines: &mut dyn Lines, prompts: [&str; 2]) -> std::io::Result<
     }
     loop {
         let error = match compile(&text, CHUNK_NAME) {
-            Ok(_) => return Ok(Read::Chunk { source: text.clone(), text }),
+            Ok(_) => {
+                return Ok(Read::Chunk {
+                    source: text.clone(),
+                    text,
+                });
+            }
             Err(error) if !error.incomplete => return Ok(Read::Wrong { text, error }),
             Err(error) => error,
         };

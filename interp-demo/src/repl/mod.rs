@@ -7,7 +7,7 @@ mod lines;
 use std::io::{self, IsTerminal, Write};
 
 use crate::runtime::{End, Runtime};
-use crate::vm::{Ctx, Value};
+use crate::vm::Ctx;
 
 pub use chunk::{Read, read_chunk};
 pub use lines::{Line, Lines, Plain, Terminal};
@@ -23,8 +23,8 @@ pub fn run(runtime: &mut Runtime) -> End {
         Box::new(Plain)
     };
     loop {
-        let (prompt, prompt2) = runtime.enter(|ctx| (prompt(ctx, "_PROMPT", "> "), prompt(ctx, "_PROMPT2", ">> ")));
-        lines.set_names(runtime.enter(names));
+        let (prompt, prompt2) =
+            runtime.enter(|ctx| (prompt(ctx, "_PROMPT", "> "), prompt(ctx, "_PROMPT2", ">> ")));
         let end = match read_chunk(&mut *lines, [&prompt, &prompt2]) {
             Ok(Read::Chunk { text, source }) => {
                 lines.remember(&text);
@@ -40,7 +40,9 @@ pub fn run(runtime: &mut Runtime) -> End {
                 let _ = writeln!(io::stdout());
                 return End::Done;
             }
-            Err(error) => return End::Failed(format!("cannot read standard input: {error}").into_bytes()),
+            Err(error) => {
+                return End::Failed(format!("cannot read standard input: {error}").into_bytes());
+            }
         };
         match end {
             End::Done => {}
@@ -68,7 +70,10 @@ fn run_chunk(runtime: &mut Runtime, source: &[u8]) -> End {
     });
     match shown {
         End::Failed(message) => {
-            let line = message.split(|&byte| byte == b'\n').next().unwrap_or_default();
+            let line = message
+                .split(|&byte| byte == b'\n')
+                .next()
+                .unwrap_or_default();
             End::Failed([b"error calling 'print' (", line, b")"].concat())
         }
         end => end,
@@ -82,24 +87,4 @@ fn prompt(ctx: Ctx<'_>, name: &str, otherwise: &str) -> String {
         Some(text) => String::from_utf8_lossy(text.as_bytes()).into_owned(),
         None => otherwise.to_owned(),
     }
-}
-
-/// The names of globals, and of fields of global tables as `table.field`.
-fn names(ctx: Ctx<'_>) -> Vec<String> {
-    let text = |value: Value<'_>| match value {
-        Value::Str(name) => std::str::from_utf8(name.as_bytes()).ok().map(str::to_owned),
-        _ => None,
-    };
-    let mut names = Vec::new();
-    for (key, value) in ctx.state.globals().pairs() {
-        let Some(name) = text(key) else { continue };
-        if let Value::Table(table) = value
-            && name != "_G"
-        {
-            let fields = table.pairs().filter_map(|(key, _)| text(key));
-            names.extend(fields.map(|field| format!("{name}.{field}")));
-        }
-        names.push(name);
-    }
-    names
 }
