@@ -63,7 +63,7 @@ where
     /// A pointer to a value of `T`; nothing if its type has a size, a destructor, or too large an alignment.
     ///
     /// # Safety
-    /// A value of `T` exists, or could be made by anyone. (An empty `enum` has no size either, and a type may be zero-sized but guard
+    /// A value of `T` exists, or could be made by anyone; and if the arena may move between threads, so may the value. (An empty `enum` has no size either, and a type may be zero-sized but guard
     /// who makes its values.) [`ZstCache::alloc`] takes the value and is safe.
     #[inline]
     pub unsafe fn alloc_zst<T: 'gc>(&self) -> Option<Gc<'gc, T>> {
@@ -76,6 +76,10 @@ where
     /// Allocates a value, or saves the allocation.
     #[inline]
     pub fn alloc<T: Collect<'gc> + 'gc>(&self, mc: &Mutation<'gc>, value: T) -> Gc<'gc, T> {
+        if !T::SEND && mc.context().is_send() {
+            // It is refused there.
+            return Gc::new(mc, value);
+        }
         // SAFETY: here is a value.
         match unsafe { self.alloc_zst() } {
             Some(pointer) => {
