@@ -1,4 +1,5 @@
-//! Machines that several tests and fuzzers drive: they run programs on our crates and on simple models of them.
+//! What tests that cross the crates share: machines that several tests and fuzzers drive (they run programs on our crates
+//! and on simple models of them), and the program `sleepy-lua`, built, run and watched from outside.
 
 #[path = "../../gc/tests/support/machine.rs"]
 #[allow(missing_docs, reason = "it belongs to the tests of sleepy-gc")]
@@ -8,3 +9,5 @@ pub mod machine;
 pub mod support;
 
 pub mod alloc_machine;
+pub mod process;
+pub mod program;
