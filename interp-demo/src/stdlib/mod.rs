@@ -12,6 +12,7 @@ mod gc;
 pub mod io;
 mod load;
 mod math;
+mod md5;
 mod os;
 mod package;
 pub mod random;
@@ -40,6 +41,7 @@ pub fn open_all(ctx: Ctx<'_>) {
     math::open(ctx);
     debug::open(ctx);
     gc::open(ctx);
+    md5::open(ctx);
 }
 
 /// Makes natives of `functions` and puts them into `table`.
