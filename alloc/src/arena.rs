@@ -268,18 +268,34 @@ impl Arena {
 
     /// Claims a run that starts at a multiple of `align` slices. Needs the claim lock.
     fn claim(&'static self, count: usize, align: usize) -> Option<Run> {
-        let end = self.slices.load(Ordering::Relaxed) as usize;
-        let mut from = self.low.load(Ordering::Relaxed) as usize;
-        if count == 1 {
-            // The hint moves up now; a free below it that happens meanwhile moves it down again.
-            let lowest = self.free.find_run(from, end, 1, 1)?;
+        let low = self.low.load(Ordering::Relaxed);
+        let found = self.claim_from(low as usize, count, align);
+        if count == 1
+            && let Some((start, _)) = found
+        {
+            // What is free below this was freed during the search; its hint may get lost here.
             let _ = self.low.compare_exchange(
-                from as u32,
-                lowest as u32,
+                low,
+                start as u32 + 1,
                 Ordering::Relaxed,
                 Ordering::Relaxed,
             );
         }
+        let first = self.first.load(Ordering::Relaxed);
+        // So before the arena counts as full the whole of it is searched.
+        let found = found.or_else(|| {
+            if low > first {
+                self.claim_from(first as usize, count, align)
+            } else {
+                None
+            }
+        });
+        found.map(|(_, run)| run)
+    }
+
+    fn claim_from(&'static self, from: usize, count: usize, align: usize) -> Option<(usize, Run)> {
+        let end = self.slices.load(Ordering::Relaxed) as usize;
+        let mut from = from;
         loop {
             let start = self.free.find_run(from, end, count, align)?;
             self.free.clear(start..start + count);
@@ -287,14 +303,12 @@ impl Arena {
                 .fetch_max((start + count) as u32, Ordering::Relaxed);
             match self.claim_units(start, count) {
                 Ok(zeroed) => {
-                    return Some(Run {
-                        ptr: Slice {
-                            arena: self,
-                            index: start,
-                        }
-                        .start(),
-                        zeroed,
-                    });
+                    let ptr = Slice {
+                        arena: self,
+                        index: start,
+                    }
+                    .start();
+                    return Some((start, Run { ptr, zeroed }));
                 }
                 Err(in_flight) => {
                     self.free.set(start..start + count);

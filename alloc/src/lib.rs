@@ -2,6 +2,9 @@
 // A model builds only what it models.
 #![cfg_attr(loom, allow(dead_code, missing_docs))]
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("sleepy-alloc reserves address space by the gigabyte, and needs a 64-bit target");
+
 #[cfg(not(loom))]
 mod arena;
 #[cfg(not(loom))]

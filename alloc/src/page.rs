@@ -128,14 +128,15 @@ impl Page {
         let here = slice.page();
         let back = here.back.get() as usize;
         if back == 0 {
-            here
-        } else {
-            Slice {
-                index: slice.index - back,
-                ..slice
-            }
-            .page()
+            return here;
         }
+        // Pages of several slices hold the larger classes, which are rarer.
+        core::hint::cold_path();
+        Slice {
+            index: slice.index - back,
+            ..slice
+        }
+        .page()
     }
 
     /// The slice that the page starts in.

@@ -61,6 +61,14 @@ pub(crate) fn nudge() {
     }
 }
 
+/// Tells the scavenger of a heap with much free memory, whose owner may never park: it will ask the owner to sweep.
+pub(crate) fn tell(heap: &Inner) {
+    let is_much = heap.dirt() > options::start_bytes();
+    if is_much && !heap.sweep_wanted.load(Ordering::Relaxed) && is_available() {
+        call();
+    }
+}
+
 #[cold]
 fn start() {
     if STATE

@@ -1,4 +1,5 @@
 //! A process that frees and parks is at its memory floor within a second, and then makes no wake-up at all.
+#![cfg(not(asan))]
 
 mod common;
 

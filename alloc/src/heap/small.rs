@@ -159,6 +159,7 @@ impl Inner {
         }
         if page.place.get() == Place::Full {
             self.reopen(page);
+            scavenger::tell(self);
         }
         if page.used.get() == 0 {
             if self.is_alone(page) {

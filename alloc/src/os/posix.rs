@@ -8,14 +8,12 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 const STACK_BYTES: usize = 128 * 1024;
 
 /// Where the first aligned mapping is tried: far above programs and heaps, far below libraries and stacks.
-#[cfg(target_pointer_width = "64")]
 const FIRST_HINT: usize = 4 << 40;
 
 /// Aligned addresses tried before asking for more than is needed and cutting.
 const HINT_TRIES: usize = 8;
 
 /// The next aligned address to try. Relaxed: a hint only, a lost update costs one try.
-#[cfg(target_pointer_width = "64")]
 static NEXT_HINT: AtomicUsize = AtomicUsize::new(FIRST_HINT);
 
 /// Maps `bytes` at `hint` or wherever the kernel likes.
