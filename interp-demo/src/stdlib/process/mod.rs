@@ -55,7 +55,7 @@ enum State {
 
 /// Makes `require "process"` work.
 pub(super) fn open(ctx: Ctx<'_>) {
-    super::preload(ctx, "process", load);
+    super::package::preload(ctx, "process", load);
 }
 
 fn load<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
@@ -88,7 +88,7 @@ fn spawn<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 
 fn object<'gc>(ctx: Ctx<'gc>, mut child: Child) -> UserData<'gc> {
     let fields = Table::new(ctx);
-    let mut pipe = |name: &str, fd: Option<OwnedFd>, access: Access| {
+    let pipe = |name: &str, fd: Option<OwnedFd>, access: Access| {
         if let Some(fd) = fd {
             let stream = Stream::new(File::from(fd), access);
             fields.set_name(ctx, name, super::io::handle(ctx, stream));

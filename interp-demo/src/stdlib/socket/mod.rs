@@ -19,7 +19,7 @@ mod trying;
 mod udp;
 
 use super::{Functions, fill};
-use crate::vm::native::{Call, Native, NativeResult};
+use crate::vm::native::{Call, NativeResult};
 use crate::vm::state::Ctx;
 use crate::vm::table::Table;
 use crate::vm::value::Value;
@@ -46,7 +46,7 @@ const FUNCTIONS: Functions = &[
 
 /// Makes `require "socket"` work. The library is made when it is first required.
 pub(super) fn open(ctx: Ctx<'_>) {
-    super::preload(ctx, "socket", load);
+    super::package::preload(ctx, "socket", load);
 }
 
 fn load<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {

@@ -14,6 +14,8 @@ use crate::vm::native::{Call, NativeResult};
 use crate::vm::suspend::Answer;
 use crate::vm::value::Value;
 
+const DEFAULT_BACKLOG: i64 = 32;
+
 pub(super) fn bind_to(endpoint: &mut Endpoint, addresses: &[SocketAddr]) -> io::Result<()> {
     let family = endpoint.family;
     let mut last = io::Error::from_raw_os_error(libc::EADDRNOTAVAIL);

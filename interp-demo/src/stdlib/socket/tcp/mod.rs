@@ -58,7 +58,6 @@ const METHODS: Functions = &[
 ];
 
 const METATABLE: &str = "socket.tcp";
-const DEFAULT_BACKLOG: i64 = 32;
 
 /// A new TCP object for `endpoint`.
 pub(super) fn object<'gc>(ctx: Ctx<'gc>, endpoint: Endpoint) -> UserData<'gc> {
