@@ -3,10 +3,12 @@
 //! `cargo run --release -p sleepy-alloc --example measure`
 
 use allocator_api2::alloc::Allocator;
+use allocator_api2::boxed::Box as HeapBox;
 use allocator_api2::vec::Vec as HeapVec;
-use sleepy_alloc::{Heap, stats};
+use sleepy_alloc::{Heap, purge_now, stats};
 use std::alloc::Layout;
 use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 #[path = "../tests/common/mod.rs"]
@@ -14,11 +16,60 @@ mod common;
 use common::{rss_bytes, scavenger_sleeps};
 
 fn main() {
+    floor();
+    owner_wait();
     park_cost();
     block_cost();
-    floor();
     timer("16 KiB more free each turn", 16 * 1024);
     timer("nothing freed", 0);
+}
+
+/// Takes a heap back while another thread sweeps it without rest.
+fn owner_wait() {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    let heap = Heap::new().unwrap();
+    let sweeper = std::thread::spawn(|| {
+        while !DONE.load(Ordering::Relaxed) {
+            purge_now();
+        }
+    });
+    let mut waits = Vec::with_capacity(4000);
+    let mut blocks: Vec<Option<HeapBox<[u64; 6], &Heap>>> = (0..1_000_000)
+        .map(|_| Some(HeapBox::new_in([1; 6], &heap)))
+        .collect();
+    let mut at = 0;
+    for _ in 0..4000 {
+        for _ in 0..3000 {
+            at = (at + 7919) % blocks.len();
+            let block = &mut blocks[at];
+            *block = if block.is_some() {
+                None
+            } else {
+                Some(HeapBox::new_in([2; 6], &heap))
+            };
+        }
+        let parked = heap.park();
+        let until = Instant::now() + Duration::from_micros(100);
+        while Instant::now() < until {
+            std::hint::spin_loop();
+        }
+        let start = Instant::now();
+        drop(parked);
+        waits.push(start.elapsed());
+    }
+    DONE.store(true, Ordering::Relaxed);
+    sweeper.join().unwrap();
+    waits.sort();
+    let at = |share: f64| waits[(waits.len() as f64 * share) as usize];
+    println!(
+        "taking a heap back while it is swept: p50 {:?}, p90 {:?}, p99 {:?}, p99.9 {:?}, max {:?}; {:?}",
+        at(0.5),
+        at(0.9),
+        at(0.99),
+        at(0.999),
+        waits[waits.len() - 1],
+        stats(),
+    );
 }
 
 fn ns_each(count: u32, start: Instant) -> f64 {

@@ -1,0 +1,120 @@
+//! What the environment changes, each in a process of its own.
+
+mod common;
+
+use allocator_api2::boxed::Box as HeapBox;
+use sleepy_alloc::{AlreadyStarted, Heap, Options, stats};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+/// Runs test `name` of this file again, in a new process with these variables.
+fn again(name: &str, variables: &[(&str, &str)]) -> Output {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env("SLEEPY_TEST_CHILD", "1")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+fn is_child() -> bool {
+    std::env::var_os("SLEEPY_TEST_CHILD").is_some()
+}
+
+/// Frees most of 8 MB and parks a few times; how much of it is given back.
+fn free_and_park() -> u64 {
+    let heap = Heap::new().unwrap();
+    let mut blocks: Vec<_> = (0..2000)
+        .map(|_| HeapBox::new_in([1u8; 4096], &heap))
+        .collect();
+    let mut nth = 0;
+    blocks.retain(|_| {
+        nth += 1;
+        nth % 16 == 0
+    });
+    for _ in 0..5 {
+        let parked = heap.park();
+        std::thread::sleep(Duration::from_millis(120));
+        drop(parked);
+    }
+    stats().purged_bytes
+}
+
+#[test]
+fn without_a_scavenger_parks_give_memory_back() {
+    if is_child() {
+        let purged = free_and_park();
+        assert!(purged > 6 << 20, "{purged} bytes were given back");
+        assert!(common::scavenger_sleeps().is_none(), "there is a scavenger");
+        return;
+    }
+    again(
+        "without_a_scavenger_parks_give_memory_back",
+        &[("SLEEPY_SCAVENGER", "0")],
+    );
+}
+
+#[test]
+fn the_delay_is_kept() {
+    if is_child() {
+        assert_eq!(free_and_park(), 0);
+        return;
+    }
+    again("the_delay_is_kept", &[("SLEEPY_PURGE_DELAY_MS", "60000")]);
+}
+
+#[test]
+fn the_arena_is_as_small_as_asked() {
+    if is_child() {
+        let heap = Heap::new().unwrap();
+        let _blocks: Vec<_> = (0..40).map(|_| heap.alloc_slices(16).unwrap()).collect();
+        assert!(stats().arenas >= 3, "{} arenas", stats().arenas);
+        return;
+    }
+    again(
+        "the_arena_is_as_small_as_asked",
+        &[("SLEEPY_ARENA_MIB", "16")],
+    );
+}
+
+#[test]
+fn figures_are_printed_at_exit() {
+    if is_child() {
+        free_and_park();
+        return;
+    }
+    let output = again(
+        "figures_are_printed_at_exit",
+        &[("SLEEPY_STATS", "1"), ("SLEEPY_NONSENSE", "x")],
+    );
+    let printed = String::from_utf8_lossy(&output.stderr);
+    for line in [
+        "sleepy park wakes",
+        "sleepy purged bytes",
+        "sleepy longest reclaim wait ns",
+    ] {
+        assert!(printed.contains(line), "{printed}");
+    }
+}
+
+#[test]
+fn options_are_fixed_by_the_first_heap() {
+    if is_child() {
+        let options = Options {
+            purge_delay: Duration::from_millis(5),
+            ..Options::default()
+        };
+        assert!(options.clone().install().is_ok());
+        let heap = Heap::new().unwrap();
+        assert_eq!(options.install(), Err(AlreadyStarted));
+        drop(heap);
+        return;
+    }
+    again("options_are_fixed_by_the_first_heap", &[]);
+}
