@@ -1,6 +1,7 @@
 //! The program `sleepy-lua`.
 
 mod arguments;
+mod figures;
 mod pipe;
 mod program;
 

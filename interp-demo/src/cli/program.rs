@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use super::arguments::{Action, Invocation, Script};
+use super::figures::{self, Figures};
 use crate::repl;
 use crate::runtime::{End, Options, Runtime};
 use crate::vm::{Ctx, Value};
@@ -31,16 +32,25 @@ pub fn run(invocation: &Invocation) -> ExitCode {
     if invocation.version && print_version().is_err() {
         return ExitCode::FAILURE;
     }
+    let opened = Figures::open(invocation)
+        .and_then(|figures| Ok((figures, figures::open_trace(invocation)?)));
+    let (figures, gc_trace) = match opened {
+        Ok(opened) => opened,
+        Err(message) => {
+            report(Some(&program), message.as_bytes());
+            return ExitCode::FAILURE;
+        }
+    };
     let mut runtime = Runtime::new(Options {
         sleepy: invocation.sleepy,
         scavenger: invocation.scavenger,
         memory_limit_bytes: invocation.memory_limit_bytes,
         time_limit: invocation.time_limit,
         zeal: invocation.zeal,
-        gc_trace: invocation.gc_trace.is_some(),
+        gc_trace,
         ..Options::default()
     });
-    let (code, close) = match steps(invocation, &program, &mut runtime) {
+    let (mut code, close) = match steps(invocation, &program, &mut runtime) {
         Ok(()) => (0, true),
         Err(Stop::Failed) => (1, true),
         Err(Stop::Exit { code, close }) => (code, close),
@@ -49,6 +59,11 @@ pub fn run(invocation: &Invocation) -> ExitCode {
         runtime.close();
     }
     let _ = io::stdout().flush();
+    runtime.finish_trace();
+    if let Err(message) = figures.write(&runtime) {
+        report(Some(&program), message.as_bytes());
+        code = 1;
+    }
     // The heap goes with the process: that is faster than to free it piece by piece.
     std::process::exit(code)
 }

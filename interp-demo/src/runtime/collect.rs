@@ -37,23 +37,29 @@ impl Runtime {
             self.collector.safe_points += 1;
             if self.collector.safe_points >= zeal {
                 self.collector.safe_points = 0;
-                self.sleeper
-                    .forced_step(&mut self.arena, Budget::Work(BASIC_STEP_BYTES));
+                self.forced_step(BASIC_STEP_BYTES);
             }
         }
         let debt = self.arena.allocation_debt();
         if debt > 0 {
-            self.sleeper
-                .forced_step(&mut self.arena, Budget::Work(debt));
+            self.forced_step(debt);
         }
+    }
+
+    fn forced_step(&mut self, work_bytes: usize) {
+        self.arena.forced(|arena| {
+            self.sleeper.forced_step(arena, Budget::Work(work_bytes));
+        });
     }
 
     pub(super) fn collect(&mut self, request: GcRequest) -> Answer {
         match request {
             GcRequest::Full => {
-                self.arena.finish_cycle();
-                self.arena.start_cycle();
-                self.arena.finish_cycle();
+                self.arena.forced(|arena| {
+                    arena.finish_cycle();
+                    arena.start_cycle();
+                    arena.finish_cycle();
+                });
                 Answer::Done
             }
             GcRequest::Step(kib) => {
@@ -64,7 +70,7 @@ impl Runtime {
                 if !self.arena.has_work() {
                     self.arena.start_cycle();
                 }
-                let progress = self.arena.step(Budget::Work(bytes));
+                let progress = self.arena.forced(|arena| arena.step(Budget::Work(bytes)));
                 Answer::Ready(progress.finished_cycle)
             }
             GcRequest::Stop => {
@@ -75,6 +81,7 @@ impl Runtime {
                 self.collector.running = true;
                 Answer::Done
             }
+            GcRequest::Stats => Answer::Custom(Box::new(self.stats())),
             GcRequest::Scavenge => Answer::Number(sleepy_alloc::purge_now() as i64),
         }
     }
@@ -95,6 +102,7 @@ impl Runtime {
     /// Runs the finalizers that are due, each on a coroutine of its own.
     pub(super) fn run_finalizers(&mut self) {
         while self.enter(|ctx| ctx.start_finalizer()) {
+            self.arena.count_finalizer();
             loop {
                 enum Next {
                     Look,
@@ -143,5 +151,10 @@ impl Runtime {
     pub fn close(&mut self) {
         self.enter(|ctx| ctx.finalize_all());
         self.run_finalizers();
+    }
+
+    /// Writes out what `--gc-trace` holds back; to be called before the process ends.
+    pub fn finish_trace(&mut self) {
+        self.arena.finish_trace();
     }
 }

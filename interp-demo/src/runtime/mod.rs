@@ -9,10 +9,12 @@
 //! ```
 
 mod collect;
+mod figures;
 mod options;
 mod report;
 mod tmp;
 mod wait;
+mod watched;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -20,8 +22,9 @@ use std::time::Instant;
 use sleepy_gc::idle::{Policy, Sleeper};
 use sleepy_gc::{Arena, Gc, Rootable};
 
-pub use self::options::Options;
+pub use self::options::{GcTrace, Options};
 pub use self::wait::Waiter;
+pub use self::watched::WatchedArena;
 use crate::vm::{Ctx, Error, Exit, State, Value, run};
 
 /// The arena's root.
@@ -62,18 +65,25 @@ pub enum End {
 
 /// A Lua state and everything around it.
 pub struct Runtime {
-    arena: Arena<StateRoot>,
+    arena: WatchedArena,
     sleeper: Sleeper,
     options: Options,
     started: Instant,
     collector: collect::Control,
-    report: report::Report,
 }
 
 impl Runtime {
     /// A state with all libraries.
     #[must_use]
-    pub fn new(options: Options) -> Runtime {
+    pub fn new(mut options: Options) -> Runtime {
+        if !options.scavenger {
+            let without = sleepy_alloc::Options {
+                scavenger: false,
+                ..sleepy_alloc::Options::default()
+            };
+            // In a process that has a heap already the allocator keeps its options.
+            let _ = without.install();
+        }
         let seed = options.seed();
         let watched = options.time_limit.is_some();
         let mut arena = Arena::<StateRoot>::new(|mc| State::new(mc, seed));
@@ -86,12 +96,11 @@ impl Runtime {
         let mut sleeper = Sleeper::new(policy);
         sleeper.interrupt_when(Some(is_interrupted));
         let mut runtime = Runtime {
-            arena,
+            arena: WatchedArena::new(arena, options.gc_trace.take()),
             sleeper,
             collector: collect::Control::new(options.zeal),
             options,
             started: Instant::now(),
-            report: report::Report::default(),
         };
         runtime.enter(|ctx| {
             ctx.state.watched.set(watched);

@@ -3,8 +3,19 @@
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 
+use crate::phase_trace::PhaseTrace;
+
+/// How the collector's work is written down while it happens.
+#[derive(Debug)]
+pub enum GcTrace {
+    /// A line for each cycle, on standard error.
+    Text,
+    /// A line of JSON for each stretch of work.
+    Json(PhaseTrace),
+}
+
 /// Options of a [`Runtime`](super::Runtime).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Options {
     /// Whether waits collect and lend the heap.
     pub sleepy: bool,
@@ -16,8 +27,8 @@ pub struct Options {
     pub time_limit: Option<Duration>,
     /// A step of the collector at every so many allocation opportunities, for tests.
     pub zeal: Option<u32>,
-    /// Whether a line is printed for each cycle.
-    pub gc_trace: bool,
+    /// Where the collector's work is written down, if at all.
+    pub gc_trace: Option<GcTrace>,
     /// Seeds the hash of strings; chosen at random if none.
     pub hash_seed: Option<u32>,
 }
@@ -30,7 +41,7 @@ impl Default for Options {
             memory_limit_bytes: None,
             time_limit: None,
             zeal: None,
-            gc_trace: false,
+            gc_trace: None,
             hash_seed: None,
         }
     }

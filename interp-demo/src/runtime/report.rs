@@ -3,10 +3,6 @@
 use super::End;
 use crate::vm::{Call, Ctx, Error, Flow, Native, NativeResult, Outcome, Value};
 
-/// What is counted for reports.
-#[derive(Default)]
-pub(super) struct Report {}
-
 /// Starts `function` with `args` under a message handler that adds a traceback.
 pub(super) fn start<'gc>(
     ctx: Ctx<'gc>,

@@ -4,10 +4,9 @@ use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::time::Duration;
 
-use sleepy_gc::Arena;
 use sleepy_gc::idle::{Interest, Sleeper, Watched};
 
-use super::{End, Runtime, StateRoot};
+use super::{End, Runtime, WatchedArena};
 use crate::vm::{Answer, Suspend};
 
 /// What a [`CustomWait`](crate::vm::suspend::CustomWait) works with.
@@ -15,7 +14,7 @@ pub struct Waiter<'a> {
     /// The thread's sleeper.
     pub sleeper: &'a mut Sleeper,
     /// The arena, which the sleeper collects and lends.
-    pub arena: &'a mut Arena<StateRoot>,
+    pub arena: &'a mut WatchedArena,
 }
 
 impl Runtime {

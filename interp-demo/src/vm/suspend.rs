@@ -62,6 +62,8 @@ pub enum GcRequest {
     Restart,
     /// Give free memory back to the system. Answered with [`Answer::Number`]: how many bytes.
     Scavenge,
+    /// The figures of the runtime. Answered with [`Answer::Custom`]: a [`Stats`](crate::stats::Stats).
+    Stats,
 }
 
 /// What the host answers.

@@ -1,0 +1,194 @@
+//! The arena as the host uses it: each step is counted, timed where running code pays for it, and noted in the trace.
+
+use std::ops::{Deref, DerefMut};
+
+use rustix::time::{ClockId, clock_gettime};
+use sleepy_gc::idle::{Collector, Histogram, IdleHint};
+use sleepy_gc::{Arena, Budget, CollectionPhase, Progress};
+
+use super::StateRoot;
+use super::options::GcTrace;
+use crate::phase_trace::{Phase, now_us};
+
+/// The arena, and what it was seen to do. It stands for the arena wherever a collector is wanted.
+pub struct WatchedArena {
+    arena: Arena<StateRoot>,
+    seen: Seen,
+    trace: Option<GcTrace>,
+    /// Running code pays for the steps that are made now.
+    forced: bool,
+}
+
+/// Counters that neither the arena nor the sleeper has.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// Steps made in waits that found work.
+    pub idle_steps: u64,
+    /// Collections that running code had to wait for, each a step or, for `collectgarbage()`, a whole cycle.
+    pub forced_steps: u64,
+    /// Their CPU time.
+    pub forced_ns: u64,
+    /// How long each held up running code.
+    pub pause: Histogram,
+    /// Finalizers that were run.
+    pub finalizers: u64,
+}
+
+impl WatchedArena {
+    pub(super) fn new(arena: Arena<StateRoot>, trace: Option<GcTrace>) -> Self {
+        Self {
+            arena,
+            seen: Seen::default(),
+            trace,
+            forced: false,
+        }
+    }
+
+    /// The counters.
+    pub(super) fn seen(&self) -> &Seen {
+        &self.seen
+    }
+
+    /// A finalizer has run.
+    pub(super) fn count_finalizer(&mut self) {
+        self.seen.finalizers += 1;
+    }
+
+    /// Collects because running code has to: `work` is one pause.
+    pub(super) fn forced<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let cycles = self.arena.metrics().cycles();
+        let (begun_ns, begun_cpu_ns) = (now_ns(ClockId::Monotonic), now_ns(ClockId::ThreadCPUTime));
+        let phase = self.arena.collection_phase();
+        self.forced = true;
+        let result = work(self);
+        self.forced = false;
+        let pause_ns = now_ns(ClockId::Monotonic).saturating_sub(begun_ns);
+        self.seen.forced_steps += 1;
+        self.seen.forced_ns += now_ns(ClockId::ThreadCPUTime).saturating_sub(begun_cpu_ns);
+        self.seen.pause.record(pause_ns);
+        if self.trace.is_some() {
+            let phase = match phase {
+                CollectionPhase::Sweeping => Phase::ForcedSweep,
+                _ => Phase::ForcedMark,
+            };
+            self.note(phase, begun_ns / 1_000, cycles);
+        }
+        result
+    }
+
+    /// Writes out what the trace holds back.
+    pub(super) fn finish_trace(&mut self) {
+        if let Some(GcTrace::Json(trace)) = self.trace.take() {
+            // A trace that can't be written is no reason to fail: the program has run.
+            let _ = trace.finish();
+        }
+    }
+
+    /// Notes in the trace what was done from `start_us` until now; there were so many cycles before.
+    #[cold]
+    fn note(&mut self, phase: Phase, start_us: u64, cycles_before: u64) {
+        match &mut self.trace {
+            Some(GcTrace::Json(trace)) => {
+                if trace.record(phase, start_us, now_us()).is_err() {
+                    self.trace = None;
+                }
+            }
+            Some(GcTrace::Text) => {
+                let metrics = self.arena.metrics();
+                let cycles = metrics.cycles();
+                if cycles != cycles_before {
+                    let (idle, forced) = (self.seen.idle_steps, self.seen.forced_steps);
+                    let (heap, live) = (metrics.heap_bytes(), metrics.live_bytes());
+                    eprintln!(
+                        "gc: cycle {cycles} has ended, {idle} idle and {forced} forced steps so far, \
+                         heap {heap} bytes, {live} of them live"
+                    );
+                }
+            }
+            None => {}
+        }
+    }
+}
+
+impl Deref for WatchedArena {
+    type Target = Arena<StateRoot>;
+
+    fn deref(&self) -> &Arena<StateRoot> {
+        &self.arena
+    }
+}
+
+impl DerefMut for WatchedArena {
+    fn deref_mut(&mut self) -> &mut Arena<StateRoot> {
+        &mut self.arena
+    }
+}
+
+impl Collector for WatchedArena {
+    fn has_work(&self) -> bool {
+        Collector::has_work(&self.arena)
+    }
+
+    fn wants_cycle(&self, hint: &IdleHint) -> bool {
+        self.arena.wants_cycle(hint)
+    }
+
+    fn hint(&self) -> IdleHint {
+        self.arena.hint()
+    }
+
+    fn phase(&self) -> Option<CollectionPhase> {
+        self.arena.phase()
+    }
+
+    fn start_cycle(&mut self) {
+        Collector::start_cycle(&mut self.arena);
+    }
+
+    fn step(&mut self, budget: Budget) -> Progress {
+        if self.forced {
+            return self.arena.step(budget);
+        }
+        if self.trace.is_none() {
+            let progress = Collector::step(&mut self.arena, budget);
+            self.seen.idle_steps += u64::from(found_work(&progress));
+            return progress;
+        }
+        let (cycles, start_us) = (self.arena.metrics().cycles(), now_us());
+        let phase = match self.arena.collection_phase() {
+            CollectionPhase::Sweeping => Phase::IdleSweep,
+            _ => Phase::IdleMark,
+        };
+        let progress = Collector::step(&mut self.arena, budget);
+        if found_work(&progress) {
+            self.seen.idle_steps += 1;
+            self.note(phase, start_us, cycles);
+        }
+        progress
+    }
+
+    fn while_lent<T>(&mut self, block: impl FnOnce() -> T) -> T {
+        if self.trace.is_none() {
+            return self.arena.while_lent(block);
+        }
+        let start_us = now_us();
+        let result = self.arena.while_lent(block);
+        let cycles = self.arena.metrics().cycles();
+        self.note(Phase::Parked, start_us, cycles);
+        result
+    }
+
+    fn while_released<T>(&mut self, block: impl FnOnce() -> T) -> T {
+        self.arena.while_released(block)
+    }
+}
+
+fn found_work(progress: &Progress) -> bool {
+    progress.work_bytes > 0 || progress.freed_bytes > 0 || progress.finished_cycle
+}
+
+/// A clock in nanoseconds.
+pub(super) fn now_ns(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
