@@ -104,7 +104,7 @@ fn sets_are_told_apart() {
 fn to_fetch_from_another_set_panics() {
     let census = Census::default();
     let handle = stash(&arena(), &census);
-    arena().mutate(|_, roots| drop(roots.fetch(&handle)));
+    arena().mutate(|_, roots| _ = roots.fetch(&handle));
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Random programs against a model: whatever the collector does between two operations, exactly what can be reached is there.
 
-#[path = "support/machine.rs"]
+#[path = "support/machine/mod.rs"]
 mod machine;
 mod support;
 
-use machine::{KINDS, Machine, Op, Path, ROOTS, WIDTH, decode};
+use machine::{HANDLES, KINDS, Machine, Op, Path, ROOTS, WIDTH, decode};
 use proptest::prelude::*;
 
 fn path() -> impl Strategy<Value = Path> {
@@ -24,6 +24,12 @@ fn op() -> impl Strategy<Value = Op> {
         3 => root.clone().prop_map(|root| Op::Drop { root }),
         2 => (path(), path()).prop_map(|(from, to)| Op::Weaken { from, to }),
         3 => (path(), root.clone()).prop_map(|(from, root)| Op::Upgrade { from, root }),
+        1 => (path(), 0..KINDS.len(), 0usize..700, path()).prop_map(|(from, kind, count, to)| Op::Fill { from, kind, count, to }),
+        1 => path().prop_map(|from| Op::Shrink { from }),
+        1 => (path(), path()).prop_map(|(from, to)| Op::Take { from, to }),
+        2 => (0..HANDLES, path()).prop_map(|(handle, node)| Op::Stash { handle, node }),
+        1 => (0..HANDLES).prop_map(|handle| Op::Unstash { handle }),
+        1 => (0..HANDLES, 0..ROOTS).prop_map(|(handle, root)| Op::Fetch { handle, root }),
         2 => path().prop_map(|node| Op::Push { node }),
         2 => root.prop_map(|root| Op::Pop { root }),
         1 => any::<u8>().prop_map(|count| Op::Garbage { count }),

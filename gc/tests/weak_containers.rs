@@ -208,6 +208,13 @@ impl Machine {
     }
 
     fn run(&mut self, op: &Op) {
+        self.run_unchecked(op);
+        if let Err(what) = self.arena.verify() {
+            panic!("after {op:?}: {what}");
+        }
+    }
+
+    fn run_unchecked(&mut self, op: &Op) {
         let (arena, model, census) = (&mut self.arena, &mut self.model, &self.census);
         match *op {
             Op::New { at } => {

@@ -1,7 +1,7 @@
 //! What tests that cross the crates share: machines that several tests and fuzzers drive (they run programs on our crates
 //! and on simple models of them), and the program `sleepy-lua`, built, run and watched from outside.
 
-#[path = "../../gc/tests/support/machine.rs"]
+#[path = "../../gc/tests/support/machine/mod.rs"]
 #[allow(missing_docs, reason = "it belongs to the tests of sleepy-gc")]
 pub mod machine;
 #[path = "../../gc/tests/support/mod.rs"]

@@ -4,20 +4,21 @@
 //! what is reachable in it is found by a plain search. After each program, and at each `Check` in it, both are compared: every node
 //! that the model can reach has its content, and after a full collection no other node is alive.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod model;
+mod program;
 
-use crate::support::{Census, Token, collect_all};
+use std::collections::BTreeMap;
+
 use sleepy_gc::{
-    Arena, Budget, Collect, Gc, GcWeak, Mutation, Rootable,
+    Arena, Budget, Collect, DynamicRoot, DynamicRootSet, Gc, GcWeak, Mutation, Rootable,
     barrier::{field, unlock},
     collections::{GcMap, GcTail, GcVec, LateStack},
     lock::{Lock, RefLock},
 };
 
-/// How many edges of each kind a node has, where there is a choice.
-pub const WIDTH: usize = 4;
-/// How many nodes the root can name.
-pub const ROOTS: usize = 8;
+use crate::support::{Census, Token, collect_all};
+use model::{Model, place};
+pub use program::{HANDLES, KINDS, Kind, Op, Path, ROOTS, WIDTH, decode};
 
 #[derive(Collect)]
 #[collect(no_drop)]
@@ -43,164 +44,14 @@ type NodeRef<'gc> = Gc<'gc, Node<'gc>>;
 struct Root<'gc> {
     nodes: Gc<'gc, RefLock<Vec<Option<NodeRef<'gc>>>>>,
     stack: LateStack<'gc, Option<NodeRef<'gc>>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    Lock,
-    List,
-    Array,
-    Vec,
-    Map,
-    Tail,
-}
-
-pub const KINDS: [Kind; 6] = [
-    Kind::Lock,
-    Kind::List,
-    Kind::Array,
-    Kind::Vec,
-    Kind::Map,
-    Kind::Tail,
-];
-
-#[derive(Clone, Debug)]
-pub enum Op {
-    /// A new node at a root, which points to what another root names.
-    New {
-        root: usize,
-        child: usize,
-    },
-    /// `from.kind[slot] = to`, where the nodes are found by walking from roots.
-    Link {
-        from: Path,
-        kind: usize,
-        slot: usize,
-        to: Path,
-    },
-    /// `from.kind[slot] = nothing`.
-    Cut {
-        from: Path,
-        kind: usize,
-        slot: usize,
-    },
-    /// The old edge is taken out and stored elsewhere, which is what barriers are for.
-    Move {
-        from: Path,
-        kind: usize,
-        slot: usize,
-        to: Path,
-        to_kind: usize,
-        to_slot: usize,
-    },
-    Root {
-        root: usize,
-        node: Path,
-    },
-    Drop {
-        root: usize,
-    },
-    /// `from.weak = to`.
-    Weaken {
-        from: Path,
-        to: Path,
-    },
-    /// What a weak edge points to is given to a root, if it is there.
-    Upgrade {
-        from: Path,
-        root: usize,
-    },
-    /// A node is put on the stack.
-    Push {
-        node: Path,
-    },
-    Pop {
-        root: usize,
-    },
-    /// Many objects that nobody keeps.
-    Garbage {
-        count: u8,
-    },
-    Step {
-        bytes: u16,
-    },
-    Start,
-    Mark,
-    Cycle,
-    /// The arena's memory is lent, and taken back by whatever comes next.
-    Park {
-        forget: bool,
-    },
-    Check,
-}
-
-/// A root, and which edges to follow from there.
-#[derive(Clone, Debug)]
-pub struct Path {
-    pub root: usize,
-    pub edges: Vec<(usize, usize)>,
-}
-
-/// The naive side.
-#[derive(Default)]
-struct Model {
-    edges: BTreeMap<u32, BTreeMap<(Kind, usize), u32>>,
-    roots: [Option<u32>; ROOTS],
-    stack: Vec<Option<u32>>,
-    weak: BTreeMap<u32, u32>,
-    next: u32,
-}
-
-impl Model {
-    fn walk(&self, path: &Path) -> Option<u32> {
-        let mut node = self.roots[path.root]?;
-        for &(kind, slot) in &path.edges {
-            let kind = KINDS[kind];
-            match self.edges[&node].get(&(kind, place(kind, slot))) {
-                Some(&next) => node = next,
-                None => break,
-            }
-        }
-        Some(node)
-    }
-
-    fn reachable(&self) -> BTreeSet<u32> {
-        let mut found: BTreeSet<u32> = self
-            .roots
-            .iter()
-            .chain(&self.stack)
-            .flatten()
-            .copied()
-            .collect();
-        let mut queue: VecDeque<u32> = found.iter().copied().collect();
-        while let Some(node) = queue.pop_front() {
-            queue.extend(
-                self.edges[&node]
-                    .values()
-                    .filter(|&&next| found.insert(next)),
-            );
-        }
-        found
-    }
-
-    fn set(&mut self, from: u32, kind: Kind, slot: usize, to: Option<u32>) -> Option<u32> {
-        let edges = self.edges.get_mut(&from).expect("each node has a row");
-        match to {
-            Some(to) => edges.insert((kind, slot), to),
-            None => edges.remove(&(kind, slot)),
-        }
-    }
-}
-
-/// A kind with one place has only the first.
-fn place(kind: Kind, slot: usize) -> usize {
-    if kind == Kind::Lock { 0 } else { slot }
+    handles: DynamicRootSet<'gc>,
 }
 
 /// The real side.
 pub struct Machine {
     arena: Arena<Rootable![Root<'_>]>,
     census: Census,
+    handles: [Option<DynamicRoot<Rootable!['a => Node<'a>]>>; HANDLES],
     model: Model,
 }
 
@@ -265,6 +116,46 @@ fn set<'gc>(
     }
 }
 
+/// Clears a kind of edges, and adds many beyond those that programs follow.
+fn fill<'gc>(mc: &Mutation<'gc>, node: NodeRef<'gc>, kind: Kind, count: usize, to: NodeRef<'gc>) {
+    let edge = |slot: usize| (slot >= WIDTH).then_some(to);
+    match kind {
+        Kind::List => {
+            *unlock!(Gc::write(mc, node), Node, list).borrow_mut() =
+                (0..WIDTH + count).map(edge).collect()
+        }
+        Kind::Vec => {
+            node.vec.clear();
+            for slot in 0..WIDTH + count {
+                node.vec.push(mc, edge(slot));
+            }
+        }
+        Kind::Map => {
+            node.map.clear(mc);
+            for slot in WIDTH..WIDTH + count {
+                node.map.insert(mc, slot as u32, to);
+            }
+        }
+        Kind::Tail => {
+            let tail = GcTail::new(mc, node.number, WIDTH + count, edge);
+            unlock!(Gc::write(mc, node), Node, tail).set(Some(tail));
+        }
+        Kind::Lock | Kind::Array => unreachable!("it has a few edges only"),
+    }
+}
+
+/// How many places for edges of a kind there are.
+fn extent(node: NodeRef<'_>, kind: Kind) -> usize {
+    match kind {
+        Kind::Lock => 1,
+        Kind::List => node.list.borrow().len(),
+        Kind::Array => WIDTH,
+        Kind::Vec => node.vec.len(),
+        Kind::Map => 0,
+        Kind::Tail => node.tail.get().map_or(0, GcTail::len),
+    }
+}
+
 fn walk<'gc>(root: &Root<'gc>, path: &Path) -> Option<NodeRef<'gc>> {
     let mut node = root.nodes.borrow()[path.root]?;
     for &(kind, slot) in &path.edges {
@@ -282,14 +173,29 @@ impl Machine {
             arena: Arena::new(|mc| Root {
                 nodes: Gc::new(mc, RefLock::new(vec![None; ROOTS])),
                 stack: LateStack::new(mc, 4, None),
+                handles: DynamicRootSet::new(mc),
             }),
             census: Census::default(),
+            handles: [const { None }; HANDLES],
             model: Model::default(),
         }
     }
 
+    /// Runs a step, and has the heap check its own books.
     pub fn run(&mut self, op: &Op) {
-        let (arena, model, census) = (&mut self.arena, &mut self.model, &self.census);
+        self.run_unchecked(op);
+        if let Err(what) = self.arena.verify() {
+            panic!("after {op:?}: {what}");
+        }
+    }
+
+    fn run_unchecked(&mut self, op: &Op) {
+        let (arena, model, census, handles) = (
+            &mut self.arena,
+            &mut self.model,
+            &self.census,
+            &mut self.handles,
+        );
         match op {
             Op::New { root, child } => {
                 let number = model.next;
@@ -415,6 +321,63 @@ impl Machine {
                     (None, found) => assert_eq!(found, None),
                 }
             }
+            Op::Fill {
+                from,
+                kind,
+                count,
+                to,
+            } => {
+                let kind = KINDS[*kind];
+                if matches!(kind, Kind::Lock | Kind::Array) {
+                    return;
+                }
+                if let (Some(from), Some(to)) = (model.walk(from), model.walk(to)) {
+                    model.clear(from, kind);
+                    for slot in WIDTH..WIDTH + count {
+                        model.set(from, kind, slot, Some(to));
+                    }
+                }
+                arena.mutate(|mc, root| {
+                    if let (Some(from), Some(to)) = (walk(root, from), walk(root, to)) {
+                        fill(mc, from, kind, *count, to);
+                    }
+                });
+            }
+            Op::Shrink { from } => arena.mutate(|mc, root| {
+                if let Some(from) = walk(root, from) {
+                    while from.vec.last().is_some_and(|last| last.is_none()) {
+                        from.vec.pop();
+                    }
+                    from.vec.shrink_to_fit(mc);
+                }
+            }),
+            Op::Take { from, to } => {
+                if let (Some(from), Some(to)) = (model.walk(from), model.walk(to)) {
+                    model.take(from, to, Kind::Vec);
+                }
+                arena.mutate(|mc, root| {
+                    if let (Some(from), Some(to)) = (walk(root, from), walk(root, to)) {
+                        to.vec.replace(mc, from.vec.take());
+                    }
+                });
+            }
+            Op::Stash { handle, node } => {
+                model.handles[*handle] = model.walk(node);
+                handles[*handle] = arena
+                    .mutate(|mc, root| walk(root, node).map(|node| root.handles.stash(mc, node)));
+            }
+            Op::Unstash { handle } => {
+                model.handles[*handle] = None;
+                handles[*handle] = None;
+            }
+            Op::Fetch { handle, root } => {
+                if let Some(handle_ref) = &handles[*handle] {
+                    model.roots[*root] = model.handles[*handle];
+                    arena.mutate(|mc, heap| {
+                        heap.nodes.borrow_mut(mc)[*root] = Some(heap.handles.fetch(handle_ref))
+                    });
+                }
+            }
             Op::Push { node } => {
                 let number = model.walk(node);
                 model.stack.push(number);
@@ -488,9 +451,15 @@ impl Machine {
                     Some(before) => assert_eq!(before, Gc::as_ptr(node)),
                     None => {
                         for kind in KINDS {
-                            for slot in 0..=place(kind, WIDTH - 1) {
-                                let wanted = self.model.edges[&number].get(&(kind, slot)).copied();
-                                let found = get(node, kind, slot);
+                            let edges: BTreeMap<usize, u32> =
+                                self.model.edges_of(number, kind).collect();
+                            if kind == Kind::Map {
+                                assert_eq!(node.map.len(), edges.len());
+                            }
+                            let beyond = edges.last_key_value().map_or(0, |(slot, _)| slot + 1);
+                            for slot in 0..extent(node, kind).max(beyond) {
+                                let (wanted, found) =
+                                    (edges.get(&slot).copied(), get(node, kind, slot));
                                 assert_eq!(
                                     found.map(|node| node.number),
                                     wanted,
@@ -518,87 +487,4 @@ impl Machine {
         drop(self.arena);
         assert_eq!(self.census.alive(), 0);
     }
-}
-
-/// Any bytes as a program.
-struct Tape<'a>(std::slice::Iter<'a, u8>);
-
-impl Tape<'_> {
-    fn number(&mut self, limit: usize) -> usize {
-        usize::from(self.0.next().copied().unwrap_or(0)) % limit
-    }
-
-    fn path(&mut self) -> Path {
-        let root = self.number(ROOTS);
-        let edges = (0..self.number(4))
-            .map(|_| (self.number(KINDS.len()), self.number(WIDTH)))
-            .collect();
-        Path { root, edges }
-    }
-}
-
-/// The program that the bytes stand for.
-pub fn decode(bytes: &[u8]) -> Vec<Op> {
-    let mut tape = Tape(bytes.iter());
-    let mut ops = Vec::new();
-    while tape.0.len() > 0 {
-        ops.push(match tape.number(32) {
-            0..4 => Op::New {
-                root: tape.number(ROOTS),
-                child: tape.number(ROOTS),
-            },
-            4..9 => Op::Link {
-                from: tape.path(),
-                kind: tape.number(KINDS.len()),
-                slot: tape.number(WIDTH),
-                to: tape.path(),
-            },
-            9 => Op::Cut {
-                from: tape.path(),
-                kind: tape.number(KINDS.len()),
-                slot: tape.number(WIDTH),
-            },
-            10..14 => Op::Move {
-                from: tape.path(),
-                kind: tape.number(KINDS.len()),
-                slot: tape.number(WIDTH),
-                to: tape.path(),
-                to_kind: tape.number(KINDS.len()),
-                to_slot: tape.number(WIDTH),
-            },
-            14 | 15 => Op::Root {
-                root: tape.number(ROOTS),
-                node: tape.path(),
-            },
-            16 | 17 => Op::Drop {
-                root: tape.number(ROOTS),
-            },
-            18 => Op::Weaken {
-                from: tape.path(),
-                to: tape.path(),
-            },
-            19 => Op::Upgrade {
-                from: tape.path(),
-                root: tape.number(ROOTS),
-            },
-            20 => Op::Push { node: tape.path() },
-            21 => Op::Pop {
-                root: tape.number(ROOTS),
-            },
-            22 => Op::Garbage {
-                count: tape.number(256) as u8,
-            },
-            23 => Op::Start,
-            24 => Op::Mark,
-            25 => Op::Cycle,
-            26 => Op::Check,
-            27 => Op::Park {
-                forget: tape.number(2) == 0,
-            },
-            _ => Op::Step {
-                bytes: 1 + 16 * tape.number(256) as u16,
-            },
-        });
-    }
-    ops
 }
