@@ -266,11 +266,15 @@ where
     let buffer = unsafe { this.as_ref() };
     let head = &buffer.header;
     let weakness = head.weakness.get();
-    let (keys, values) = match (stage, weakness) {
-        (Stage::Values, Weakness::Keys) | (Stage::Finalize, _) => return true,
-        (Stage::Values, _) | (Stage::Clear, Weakness::Values) => (false, true),
-        (Stage::Clear, Weakness::Keys) => (true, false),
-        (Stage::Clear, Weakness::Both) => (true, true),
+    // When it is decided who is dead, a side that is not weak is alive: both can be looked at, whatever the weakness was
+    // when the map was traced.
+    let keys = match (stage, weakness) {
+        (Stage::Values, Weakness::Keys) | (Stage::Finalize, _) => {
+            head.cursor.set(0);
+            return true;
+        }
+        (Stage::Values, _) => false,
+        (Stage::Clear, _) => true,
     };
     let context = fc.context();
     while head.cursor.get() < buffer.len() {
@@ -280,7 +284,7 @@ where
         let start = head.cursor.get();
         let end = buffer.len().min(start + SLICE_SLOTS);
         for index in start..end {
-            clear_slot(this, index, keys, values, context);
+            clear_slot(this, index, keys, context);
         }
         head.cursor.set(end);
         *fuel = fuel.saturating_sub((end - start) * size_of::<Slot<K, V>>());
@@ -289,13 +293,8 @@ where
     true
 }
 
-fn clear_slot<'gc, K, V>(
-    this: NonNull<Buffer<K, V>>,
-    index: usize,
-    keys: bool,
-    values: bool,
-    context: &Context,
-) where
+fn clear_slot<'gc, K, V>(this: NonNull<Buffer<K, V>>, index: usize, keys: bool, context: &Context)
+where
     K: Collect<'gc> + WeakTarget<'gc> + Copy,
     V: Collect<'gc> + WeakTarget<'gc> + Copy,
 {
@@ -306,7 +305,7 @@ fn clear_slot<'gc, K, V>(
         let dead = |target: Option<Gc<'gc, ()>>| {
             target.is_some_and(|target| !context.is_marked(target.raw()))
         };
-        if (keys && dead(key.weak_target())) || (values && dead(value.weak_target())) {
+        if (keys && dead(key.weak_target())) || dead(value.weak_target()) {
             // SAFETY: as above.
             unsafe {
                 slot.write(grave(key));
@@ -436,6 +435,8 @@ where
     /// Changes which side is weak.
     pub fn set_weakness(&self, mc: &Mutation<'gc>, weakness: Weakness) {
         self.head().weakness.set(weakness);
+        // A stage that is under way starts again.
+        self.head().cursor.set(0);
         if mc.is_marking() {
             // What was traced by the old rule is traced again by the new one.
             mc.context()
@@ -533,15 +534,8 @@ where
     /// Removes entries of objects that are known to be dead, at once rather than when the collector comes to them.
     pub fn clear_dead(&self, mc: &Mutation<'gc>) {
         if mc.context().is_clearing() {
-            let weakness = self.weakness();
             for index in 0..self.slots() {
-                clear_slot(
-                    self.buffer.get(),
-                    index,
-                    weakness != Weakness::Values,
-                    weakness != Weakness::Keys,
-                    mc.context(),
-                );
+                clear_slot(self.buffer.get(), index, true, mc.context());
             }
         }
     }
