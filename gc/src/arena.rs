@@ -227,6 +227,11 @@ where
         self.context.exact_heap_bytes()
     }
 
+    /// Bytes that the arena's heap holds from the system, as the allocator counts them.
+    pub fn committed_bytes(&self) -> usize {
+        self.context.heap().committed_bytes()
+    }
+
     /// Sets the number of bytes (objects, payload and external) beyond which `try_` operations fail.
     pub fn set_heap_limit(&mut self, bytes: Option<usize>) {
         self.context.set_heap_limit(bytes);

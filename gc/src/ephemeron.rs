@@ -205,6 +205,7 @@ where
         });
     }
     let end = buffer.len().min(from + SLICE_SLOTS);
+    marker.count_elements::<Slot<K, V>>(end - from.min(end));
     for index in from..end {
         trace_slot(ptr, index, weakness, slot(index), marker);
     }

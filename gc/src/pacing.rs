@@ -15,9 +15,10 @@
 //! start. Re-tracing does not break this: a store raises a forward barrier or marks one parent gray again, which is
 //! work that a mutator does store by store; it is not counted as work done, and hence pays for nothing.
 //!
-//! **The peak.** With a constant live size, `W = L + (1 + s) L / 8`, and the heap never holds more than
-//! `(1 + s) L + A`. The defaults `s = 0.7`, `m = 8` give `A ≤ 0.18 L`: a peak of 1.88 `L`, at most `1 + s` bytes
-//! marked and swept for each `s` bytes allocated.
+//! **The peak.** What dies while a cycle marks may survive it: with a constant live size `l`, a cycle finds at most
+//! `L = l + a`, where `a ≤ l / (m - 9/8)` was allocated while it marked, and the heap never holds more than
+//! `(1 + s) L + A`. The defaults `s = 0.6`, `m = 10` give `a ≤ 0.12 l`, `A ≤ 0.15 l`: a peak of 1.94 `l`, and at most
+//! `1 + s` bytes marked and swept for each `s` bytes allocated.
 //!
 //! A step that is due pays [`GRANULE_BYTES`] ahead, so that steps are neither tiny nor constant.
 
@@ -44,9 +45,9 @@ pub(crate) const GRANULE_BYTES: usize = 16 * 1024;
 impl Pacing {
     /// What suits a program that shares its machine: see the module's derivation.
     pub const DEFAULT: Self = Self {
-        sleep_factor: 0.7,
+        sleep_factor: 0.6,
         min_sleep_bytes: 512 * 1024,
-        work_factor: 8.0,
+        work_factor: 10.0,
     };
 
     /// Each step that is due runs a cycle from its start to its end.

@@ -83,7 +83,7 @@ fn hashes_that_collide_are_no_harm() {
         arena.mutate(|mc, (set, kept)| {
             for n in 0..3_000 {
                 let text = format!("{n}");
-                let (bytes, hash) = (text.as_bytes(), 0xffff_0000 | n % 2);
+                let (bytes, hash) = (text.as_bytes(), 0xffff_0000 | (n % 2));
                 assert_eq!(set.find(mc, hash, bytes).is_some(), round == 1);
                 if round == 0 {
                     let tail = GcTail::from_slice(mc, hash, bytes);

@@ -98,6 +98,7 @@ unsafe fn trace_stack<'gc, T: Collect<'gc> + Copy>(
     if !marker.is_late() {
         // Met by a trace, not from the queue of stacks: the cycle sees it for the first time, or sees a grown one.
         head.scanned.set(0);
+        marker.meet_stack::<T>(head.top.get());
         if T::NEEDS_TRACE {
             head.fill.trace(marker);
         }
@@ -111,6 +112,7 @@ unsafe fn trace_stack<'gc, T: Collect<'gc> + Copy>(
             unsafe { Tail::element(this, index).read() }.trace(marker);
         }
     }
+    marker.count_elements::<T>(end - start);
     head.scanned.set(end);
     if end == top {
         let high = head.high.get().max(top);

@@ -247,6 +247,7 @@ unsafe fn trace_directory(ptr: NonNull<u8>, from: usize, marker: &mut Marker) {
     // SAFETY: the caller's contract.
     let count = unsafe { this.as_ref() }.count.get();
     let end = count.min(from + SLICE_PLACES);
+    marker.count_elements::<SegmentPtr>(end - from.min(end));
     for place in from..end {
         // SAFETY: the place exists, and its segment is alive.
         marker.mark(unsafe { Directory::place(this, place).read() }.0.cast());

@@ -71,8 +71,9 @@ pub(crate) struct Context {
     pub(super) specials: RefCell<Vec<Special>>,
     /// For each stage, how many of `specials` have it behind them.
     pub(super) stage_done: [Cell<usize>; 3],
-    /// Steps of this cycle that ended while stacks were being scanned again.
-    pub(super) late_steps: Cell<u32>,
+    /// Bytes of stacks that this cycle has met, and bytes that it has scanned of them so far.
+    pub(super) late_met_bytes: Cell<usize>,
+    pub(super) late_scanned_bytes: Cell<usize>,
     /// Whether a callback has run since the collector looked last.
     pub(super) mutated: Cell<bool>,
     /// Counts sweeps.
@@ -133,7 +134,8 @@ impl Context {
             waiting: Waiting::default(),
             specials: RefCell::default(),
             stage_done: [const { Cell::new(0) }; 3],
-            late_steps: Cell::new(0),
+            late_met_bytes: Cell::new(0),
+            late_scanned_bytes: Cell::new(0),
             mutated: Cell::new(false),
             epoch: Cell::new(0),
             sweep_space: Cell::new(0),

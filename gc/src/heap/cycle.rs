@@ -55,7 +55,8 @@ impl Context {
         self.metrics.cycle_begun(cause);
         self.allocated_at_start.set(self.metrics.allocated_bytes());
         self.marked_bytes.set(0);
-        self.late_steps.set(0);
+        self.late_met_bytes.set(0);
+        self.late_scanned_bytes.set(0);
         self.stage_done[Stage::Values as usize].set(0);
         self.stage_done[Stage::Finalize as usize].set(0);
         self.root_gray.set(true);
@@ -97,7 +98,10 @@ impl Context {
             Goal::Step(budget) => (budget, due || matches!(budget, Budget::Unlimited), false),
             Goal::IdleStep(budget) => (budget, false, true),
         };
-        if let (Some(zeal), Goal::Debt | Goal::CycleDebt | Goal::Step(_)) = (&self.zeal, goal) {
+        let is_nothing = matches!(budget, Budget::Work(0));
+        if let (Some(zeal), false, Goal::Debt | Goal::CycleDebt | Goal::Step(_)) =
+            (&self.zeal, is_nothing, goal)
+        {
             match zeal.choose() {
                 Zealous::Whole => budget = Budget::Unlimited,
                 Zealous::Piece(bytes) => budget = Budget::Work(bytes),

@@ -14,9 +14,9 @@ use crate::{Gc, GcWeak};
 /// Objects that are fetched into the cache before they are traced.
 const PREFETCHED: usize = 8;
 
-/// Steps that may end while stacks are being scanned again, before one step scans them to their end: a program that runs
+/// What may be scanned of stacks beyond twice their size, before one step scans them to their end: a program that runs
 /// between steps could otherwise keep ahead of the scan for ever.
-const LATE_STEPS: u32 = 64;
+const LATE_SLACK_BYTES: usize = 1 << 20;
 
 /// The collector's own tracer.
 pub(crate) struct Marker {
@@ -99,7 +99,7 @@ impl Marker {
         // SAFETY: only objects are marked.
         let page = unsafe { PageRef::of(object) };
         if page.set_marked(page.bit_of(object)) {
-            self.bytes += page.cell_bytes;
+            self.bytes += page.mark_bytes;
             let flags = page.flags.get();
             if flags != 0 {
                 self.context().newly_marked(object, flags);
@@ -109,6 +109,13 @@ impl Marker {
 
     pub(crate) fn is_marked(&self, object: NonNull<u8>) -> bool {
         self.context().is_marked(object)
+    }
+
+    /// Counts elements of a tail that were traced.
+    #[inline]
+    pub(crate) fn count_elements<T>(&mut self, count: usize) {
+        self.ticks += 4 + count / 8;
+        self.bytes += count * size_of::<T>().max(1);
     }
 
     /// Queues the rest of a trace, from an element on.
@@ -121,6 +128,12 @@ impl Marker {
     /// Queues a stack to be scanned again.
     pub(crate) fn push_late(&mut self, stack: NonNull<u8>) {
         self.context().push_late(stack);
+    }
+
+    /// Notes a stack of so many slots that the cycle meets for the first time.
+    pub(crate) fn meet_stack<T>(&mut self, slots: usize) {
+        let met = &self.context().late_met_bytes;
+        met.set(met.get() + slots * size_of::<T>().max(1));
     }
 
     /// Whether the trace under way comes from the queue of stacks.
@@ -272,17 +285,19 @@ impl Context {
                 return false;
             }
             if let Some(stack) = self.late.pop() {
+                let before = self.marked_bytes.get();
                 marker.late = true;
                 self.trace(&mut marker, stack, 0);
                 marker.late = false;
                 meter.spend(4, 0);
                 self.account(&mut marker, meter);
-                if meter.is_empty() && !self.late.is_empty() {
-                    self.late_steps.set(self.late_steps.get() + 1);
-                    if self.late_steps.get() <= LATE_STEPS {
-                        return false;
-                    }
+                let scanned = self.late_scanned_bytes.get() + self.marked_bytes.get() - before;
+                self.late_scanned_bytes.set(scanned);
+                if scanned > 2 * self.late_met_bytes.get() + LATE_SLACK_BYTES {
                     meter.lift();
+                }
+                if meter.is_empty() && !self.late.is_empty() {
+                    return false;
                 }
                 continue;
             }

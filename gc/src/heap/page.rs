@@ -34,6 +34,9 @@ pub(super) const TRACED: u8 = 1;
 /// Ephemeron entries wait for an object of the page to be marked.
 pub(super) const WAITED_FOR: u8 = 2;
 
+/// What marking a tail counts for, besides its elements.
+const TAIL_MARK_BYTES: usize = 16;
+
 /// A descriptor.
 #[repr(C)]
 pub(super) struct Page {
@@ -47,6 +50,8 @@ pub(super) struct Page {
     released: Cell<u16>,
     pub(super) vtable: &'static VTable,
     pub(super) cell_bytes: usize,
+    /// What marking an object counts for; the elements of a traced tail count when they are traced.
+    pub(super) mark_bytes: usize,
     pub(super) base: NonNull<u8>,
     /// The weak table, if there is one.
     weak: Cell<Option<NonNull<Cell<u64>>>>,
@@ -156,6 +161,11 @@ impl PageRef {
             released: Cell::new(0),
             vtable,
             cell_bytes,
+            mark_bytes: if vtable.needs_trace && vtable.object_bytes == 0 {
+                TAIL_MARK_BYTES
+            } else {
+                cell_bytes
+            },
             base,
             weak: Cell::new(None),
             cells: cells as u32,
