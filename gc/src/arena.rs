@@ -307,12 +307,12 @@ where
     }
 
     /// Checks the heap's bookkeeping, and (in builds with debug assertions) by a trace of its own that everything
-    /// reachable is alive. Walks the whole heap: for tests.
+    /// reachable is alive. Walks the whole heap: for tests. No callback can be running meanwhile, hence `&mut`.
     ///
     /// # Errors
     ///
     /// What is wrong, in words.
-    pub fn verify(&self) -> Result<(), String> {
+    pub fn verify(&mut self) -> Result<(), String> {
         self.context.verify()?;
         #[cfg(debug_assertions)]
         self.context.verify_reachable(&self.root_trace())?;

@@ -77,13 +77,6 @@ pub trait Trace<'gc> {
         }
     }
 
-    /// Takes a container that has a part in the decision what is dead.
-    #[doc(hidden)]
-    #[inline]
-    fn __weak_container(&mut self, container: crate::heap::WeakContainer<'gc>) {
-        let _ = container;
-    }
-
     /// The collector's own tracers can prove that they are.
     #[doc(hidden)]
     #[inline]
@@ -157,10 +150,6 @@ impl<'gc> Trace<'gc> for Dispatch<'_, 'gc> {
 
     fn __collector(&self) -> Option<CollectorToken> {
         self.0.__collector()
-    }
-
-    fn __weak_container(&mut self, container: crate::heap::WeakContainer<'gc>) {
-        self.0.__weak_container(container);
     }
 }
 

@@ -187,11 +187,6 @@ impl<'gc> Trace<'gc> for Marker {
     fn __collector(&self) -> Option<CollectorToken> {
         Some(CollectorToken::STOPPED)
     }
-
-    #[inline]
-    fn __weak_container(&mut self, container: WeakContainer<'gc>) {
-        self.register(container);
-    }
 }
 
 /// Puts an object back on a queue when its trace panics.

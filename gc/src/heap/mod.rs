@@ -31,7 +31,7 @@ use std::ptr::NonNull;
 pub(crate) use context::Context;
 pub(crate) use cycle::{Goal, RootTrace};
 pub(crate) use mark::Marker;
-pub use special::{Stage, WeakContainer, WeakOps};
+pub(crate) use special::{Stage, WeakContainer, WeakOps};
 pub(crate) use tail::Tail;
 pub(crate) use vtable::{DROPPED, VTable};
 pub use zeal::set_zeal;

@@ -10,8 +10,7 @@ use crate::pacing::SWEEP_DIVISOR;
 
 /// When a container is asked, once everything reachable is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[doc(hidden)]
-pub enum Stage {
+pub(crate) enum Stage {
     /// Weak values that are dead leave their maps, before anything is resurrected for its finalizer.
     Values,
     /// Dead objects with finalizers are resurrected and queued. Marking goes on afterwards, and then the stages are
@@ -23,31 +22,29 @@ pub enum Stage {
 }
 
 /// What a container does at its stages.
-#[doc(hidden)]
-pub struct WeakOps {
+pub(crate) struct WeakOps {
     /// Whether it takes part in [`Stage::Values`].
-    pub values: bool,
+    pub(crate) values: bool,
     /// Whether it takes part in [`Stage::Finalize`].
-    pub finalize: bool,
+    pub(crate) finalize: bool,
     /// Whether it takes part in [`Stage::Clear`].
-    pub clear: bool,
+    pub(crate) clear: bool,
     /// Does a bounded piece, subtracting its cost in bytes looked at from the fuel, and stopping when there is none
     /// left; answers whether the stage is complete. The container keeps its own cursor and resets it at completion.
     ///
     /// # Safety
     ///
     /// The pointer is the object that was registered, alive.
-    pub run: unsafe fn(NonNull<()>, Stage, &Finalization<'_>, &mut usize) -> bool,
+    pub(crate) run: unsafe fn(NonNull<()>, Stage, &Finalization<'_>, &mut usize) -> bool,
 }
 
 /// A container that a trace has met.
 #[derive(Clone, Copy)]
-#[doc(hidden)]
-pub struct WeakContainer<'gc> {
+pub(crate) struct WeakContainer<'gc> {
     /// The object that holds the container's state.
-    pub object: Gc<'gc, ()>,
+    pub(crate) object: Gc<'gc, ()>,
     /// What it does.
-    pub ops: &'static WeakOps,
+    pub(crate) ops: &'static WeakOps,
 }
 
 /// A container of the cycle under way.
