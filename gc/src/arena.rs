@@ -354,6 +354,10 @@ where
         self.context.run(&self.root_trace(), Goal::IdleStep(budget))
     }
 
+    fn forced_step(&mut self, budget: Budget) -> Progress {
+        Arena::step(self, budget)
+    }
+
     fn while_lent<T>(&mut self, block: impl FnOnce() -> T) -> T {
         let parked = self.park();
         let result = block();

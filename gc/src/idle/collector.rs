@@ -45,6 +45,14 @@ pub trait Collector {
     /// Performs one bounded step. May be a no-op.
     fn step(&mut self, budget: Budget) -> Progress;
 
+    /// Performs one bounded step because allocation asks for it, in a cycle that it starts if need be.
+    fn forced_step(&mut self, budget: Budget) -> Progress {
+        if !self.has_work() {
+            self.start_cycle();
+        }
+        self.step(budget)
+    }
+
     /// Whether somebody waits for the interpreter lock that this thread holds.
     fn contended(&self) -> bool {
         false

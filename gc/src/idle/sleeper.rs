@@ -124,7 +124,7 @@ impl Sleeper {
     /// and counted apart from the steps made while waiting, and what it costs is learnt from.
     pub fn forced_step<C: Collector>(&mut self, c: &mut C, budget: Budget) -> Progress {
         let before_ns = cpu_ns();
-        let progress = c.step(budget);
+        let progress = c.forced_step(budget);
         let spent_ns = cpu_ns().saturating_sub(before_ns);
         self.stats.forced_steps += 1;
         self.stats.forced_ns += spent_ns;

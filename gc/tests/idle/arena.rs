@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sleepy_gc::collections::{GcStr, GcTail, GcVec};
 use sleepy_gc::idle::{Collector, Interest, Policy, Sleeper, Switches};
-use sleepy_gc::{Arena, Rootable};
+use sleepy_gc::{Arena, Budget, Rootable};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -111,4 +111,21 @@ fn an_arena_without_idle_work_keeps_its_garbage_until_a_step_is_due() {
     wait(&mut sleeper, &mut arena, 5 * MS);
     assert_eq!(arena.hint().allocated_bytes_since_cycle, before);
     assert_eq!(sleeper.stats().steps, 0);
+}
+
+#[test]
+fn forced_steps_collect_where_nobody_waits() {
+    let mut arena = arena(10);
+    let mut sleeper = Sleeper::new(Policy::off());
+    let mut most_bytes = 0;
+    for _ in 0..2000 {
+        make_garbage(&arena, 16 << 10);
+        if arena.debt_due() {
+            let debt = arena.allocation_debt();
+            sleeper.forced_step(&mut arena, Budget::Work(debt));
+        }
+        most_bytes = most_bytes.max(arena.metrics().heap_bytes());
+    }
+    assert!(sleeper.stats().forced_steps > 0);
+    assert!(most_bytes < 4 << 20, "{most_bytes} of 32 MiB");
 }
