@@ -146,7 +146,7 @@ impl Runtime {
             let function = ctx.load(text, &chunk_name, env)?;
             let mut args = Vec::new();
             if let Value::Table(arg) = ctx.state.globals().get_name(ctx, "arg") {
-                args.extend((1..=arg.len()).map(|i| arg.get_int(i)));
+                args.extend((1..=arg.len(ctx)).map(|i| arg.get_int(ctx, i)));
             }
             Ok((function.into(), args))
         })

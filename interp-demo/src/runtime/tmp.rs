@@ -47,7 +47,7 @@ fn error<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 fn setmetatable<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let t = call.check_table(0)?;
     let mt = call.get(1).as_table();
-    call.ctx.set_metatable(t.into(), mt);
+    call.ctx.set_metatable(t.into(), mt)?;
     call.ret1(t)
 }
 fn getmetatable<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
@@ -69,7 +69,7 @@ fn pairs<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 fn inext<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let t = call.check_table(0)?;
     let i = call.check_int(1)? + 1;
-    match t.get_int(i) {
+    match t.get_int(call.ctx, i) {
         Value::Nil => call.ret1(Value::Nil),
         v => call.ret(&[Value::Int(i), v]),
     }
@@ -148,8 +148,8 @@ fn sqrt<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 fn concat<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let t = call.check_table(0)?;
     let mut out = Vec::new();
-    for i in 1..=t.len() {
-        if let Some(s) = call.ctx.number_or_string(t.get_int(i)) {
+    for i in 1..=t.len(call.ctx) {
+        if let Some(s) = call.ctx.number_or_string(t.get_int(call.ctx, i)) {
             out.extend_from_slice(s.as_bytes());
         }
     }

@@ -44,7 +44,7 @@ impl<'gc> Ctx<'gc> {
         let mut receiver = object;
         for step in 0..MAX_CHAIN {
             let method = if let Value::Table(table) = receiver {
-                let value = table.get(key);
+                let value = table.get(self, key);
                 if !value.is_nil() {
                     return Ok(Access::Value(value));
                 }
@@ -90,7 +90,7 @@ impl<'gc> Ctx<'gc> {
                     Some(metatable) => {
                         let method = self.event_field(metatable, Event::NewIndex);
                         // An entry that is there is changed without further ado.
-                        if method.is_nil() || !table.get(key).is_nil() {
+                        if method.is_nil() || !table.get(self, key).is_nil() {
                             Value::Nil
                         } else {
                             method
@@ -127,9 +127,9 @@ impl<'gc> Ctx<'gc> {
         let method = match value {
             Value::Str(string) => return Ok(Access::Value(Value::Int(string.len() as i64))),
             Value::Table(table) => match table.metatable() {
-                None => return Ok(Access::Value(Value::Int(table.len()))),
+                None => return Ok(Access::Value(Value::Int(table.len(self)))),
                 Some(metatable) => match self.event_field(metatable, Event::Len) {
-                    Value::Nil => return Ok(Access::Value(Value::Int(table.len()))),
+                    Value::Nil => return Ok(Access::Value(Value::Int(table.len(self)))),
                     method => method,
                 },
             },

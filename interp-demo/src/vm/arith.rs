@@ -103,13 +103,13 @@ impl<'gc> Ctx<'gc> {
     /// The error of `n // 0`.
     #[cold]
     pub(super) fn division_by_zero(self) -> Error<'gc> {
-        self.error("attempt to perform 'n//0'")
+        self.error("attempt to divide by zero")
     }
 
     /// The error of `n % 0`.
     #[cold]
     pub(super) fn modulo_by_zero(self) -> Error<'gc> {
-        self.error("attempt to perform 'n%%0'")
+        self.error("attempt to perform 'n%0'")
     }
 
     /// The method that does the operation on operands that are not numbers.

@@ -9,6 +9,7 @@
 //! ```
 
 use std::cell::{Cell, UnsafeCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use sleepy_gc::collect::Trace;
@@ -16,7 +17,7 @@ use sleepy_gc::collections::GcTail;
 use sleepy_gc::{Collect, Gc};
 
 use super::state::Ctx;
-use super::string::LuaStr;
+use super::string::{LuaStr, SHORT_MAX};
 use super::thread::Thread;
 use super::value::Value;
 use crate::opcode::Instruction;
@@ -49,13 +50,29 @@ impl<'gc> Function<'gc> {
     /// Makes `proto`, and all prototypes inside it, ready to run.
     #[must_use]
     pub fn new(ctx: Ctx<'gc>, proto: &Rc<Proto>) -> Gc<'gc, Function<'gc>> {
-        let functions = proto.protos.iter().map(|p| Self::new(ctx, p)).collect();
+        Self::make(ctx, proto, &mut HashMap::new())
+    }
+
+    /// `long`: the long strings of the chunk. Equal ones are the same object.
+    fn make(
+        ctx: Ctx<'gc>,
+        proto: &Rc<Proto>,
+        long: &mut HashMap<Rc<[u8]>, LuaStr<'gc>>,
+    ) -> Gc<'gc, Function<'gc>> {
+        let functions = proto.protos.iter();
+        let functions = functions.map(|p| Self::make(ctx, p, long)).collect();
         let constants = proto.constants.iter().map(|constant| match constant {
             Constant::Nil => Value::Nil,
             Constant::Bool(v) => Value::Bool(*v),
             Constant::Int(v) => Value::Int(*v),
             Constant::Float(v) => Value::Float(*v),
-            Constant::Str(v) => Value::Str(LuaStr::new(ctx, v)),
+            Constant::Str(v) if v.len() <= SHORT_MAX => Value::Str(LuaStr::new(ctx, v)),
+            Constant::Str(v) => {
+                let string = long
+                    .entry(Rc::clone(v))
+                    .or_insert_with(|| LuaStr::new(ctx, v));
+                Value::Str(*string)
+            }
         });
         Gc::new(
             ctx.mc,
@@ -219,6 +236,11 @@ impl<'gc> Closure<'gc> {
     #[must_use]
     pub fn ptr_eq(self, other: Closure<'gc>) -> bool {
         self.address() == other.address()
+    }
+
+    /// The object, its type forgotten.
+    pub(in crate::vm) fn erase(self) -> Gc<'gc, ()> {
+        self.0.erase()
     }
 
     /// The object's address.

@@ -53,7 +53,7 @@ impl<'gc> Thread<'gc> {
     /// Whether the coroutine may yield now.
     #[must_use]
     pub fn is_yieldable(self) -> bool {
-        self.no_yield() == 0 && self.resumer().is_some()
+        self.no_yield() == 0 && !self.is_root()
     }
 }
 
@@ -144,21 +144,19 @@ pub(super) fn switch_to_resumer<'gc>(
     first: u32,
     count: u32,
 ) -> Result<After, Error<'gc>> {
-    let Some(resumer) = thread.resumer() else {
-        return Err(ctx
-            .error("attempt to yield from outside a coroutine")
-            .placed());
+    let message = match thread.resumer() {
+        Some(_) if thread.no_yield() > 0 => "attempt to yield across a C-call boundary",
+        None if ctx.state.finalizing.get() => "attempt to yield across a C-call boundary",
+        None => "attempt to yield from outside a coroutine",
+        Some(resumer) => {
+            open_top(ctx, resumer);
+            deliver(ctx, resumer, thread, first, count, Outcome::Done)?;
+            thread.set_live(ctx, first);
+            leave(ctx, thread, resumer, Status::Suspended);
+            return Ok(After::Switch);
+        }
     };
-    if thread.no_yield() > 0 {
-        return Err(ctx
-            .error("attempt to yield across a C-call boundary")
-            .placed());
-    }
-    open_top(ctx, resumer);
-    deliver(ctx, resumer, thread, first, count, Outcome::Done)?;
-    thread.set_live(ctx, first);
-    leave(ctx, thread, resumer, Status::Suspended);
-    Ok(After::Switch)
+    Err(ctx.error(message).placed())
 }
 
 /// The body has returned.

@@ -325,7 +325,7 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                     let object = unsafe { closure.upvalue_unchecked(i.b() as usize) }.get();
                     let key = constant_string!(i.c());
                     if let Value::Table(table) = object {
-                        let value = table.get_short(key);
+                        let value = table.get_short(ctx, key);
                         if !value.is_nil() {
                             regs.set(i.a(), value);
                             continue;
@@ -337,9 +337,9 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                     let (object, key) = (regs.at(i.b()), regs.at(i.c()));
                     if let Value::Table(table) = object {
                         let value = match key {
-                            Value::Int(key) => table.get_int(*key),
-                            Value::Str(key) => table.get_str(*key),
-                            key => table.get(*key),
+                            Value::Int(key) => table.get_int(ctx, *key),
+                            Value::Str(key) => table.get_str(ctx, *key),
+                            key => table.get(ctx, *key),
                         };
                         if !value.is_nil() || table.metatable().is_none() {
                             regs.set(i.a(), value);
@@ -352,7 +352,7 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                     let key = i64::from(i.c());
                     let object = regs.at(i.b());
                     if let Value::Table(table) = object {
-                        let value = table.get_int(key);
+                        let value = table.get_int(ctx, key);
                         if !value.is_nil() || table.metatable().is_none() {
                             regs.set(i.a(), value);
                             continue;
@@ -364,7 +364,7 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                     let key = constant_string!(i.c());
                     let object = regs.at(i.b());
                     if let Value::Table(table) = object {
-                        let value = table.get_short(key);
+                        let value = table.get_short(ctx, key);
                         if !value.is_nil() || table.metatable().is_none() {
                             regs.set(i.a(), value);
                             continue;
@@ -448,13 +448,13 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                     let Value::Str(name) = key else { continue };
                     let found = match object {
                         Value::Table(table) => {
-                            let value = table.get_str(name);
+                            let value = table.get_str(ctx, name);
                             if value.is_nil()
                                 && let Some(metatable) = table.metatable()
                                 && let Value::Table(class) =
                                     ctx.event_field(metatable, Event::Index)
                             {
-                                class.get_str(name)
+                                class.get_str(ctx, name)
                             } else {
                                 value
                             }
@@ -641,7 +641,7 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                 Op::Not => regs.set(i.a(), Value::Bool(regs.get(i.b()).is_falsy())),
                 Op::Len => match regs.at(i.b()) {
                     Value::Table(table) if table.metatable().is_none() => {
-                        regs.set(i.a(), Value::Int(table.len()));
+                        regs.set(i.a(), Value::Int(table.len(ctx)));
                     }
                     Value::Str(string) => regs.set(i.a(), Value::Int(string.len() as i64)),
                     b => go_on!(slow::length(ctx, thread, *b, i.a())),

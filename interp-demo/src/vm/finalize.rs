@@ -1,11 +1,34 @@
 //! Finalizers: the host runs them at safe points, one at a time, each on a coroutine of its own, so that the
 //! interrupted one notices nothing.
 
+use sleepy_gc::unsize;
+
+use super::error::Error;
 use super::frame::Flags;
 use super::state::Ctx;
+use super::table::{Table, TableBody};
 use super::thread::Thread;
+use super::userdata::{UserData, UserDataBody};
 use super::value::Value;
 use crate::opcode::Event;
+
+/// An object that may have a finalizer.
+pub(super) trait Finalizable<'gc> {
+    /// The object as a value.
+    fn to_value(&self) -> Value<'gc>;
+}
+
+impl<'gc> Finalizable<'gc> for TableBody<'gc> {
+    fn to_value(&self) -> Value<'gc> {
+        Table::of_object(self).into()
+    }
+}
+
+impl<'gc> Finalizable<'gc> for UserDataBody<'gc> {
+    fn to_value(&self) -> Value<'gc> {
+        UserData::of_object(self).into()
+    }
+}
 
 impl<'gc> Ctx<'gc> {
     /// Makes the next finalizer that is due the current coroutine; false if none is.
@@ -20,8 +43,8 @@ impl<'gc> Ctx<'gc> {
             }
             let interrupted = self.state.current();
             let thread = Thread::empty(self.mc);
-            self.state.interrupted.set(Some(interrupted));
             self.barrier(interrupted.into());
+            self.state.interrupted.set(Some(interrupted));
             if self.start_on(thread, method, &[value]).is_err() {
                 self.state.set_current(self, interrupted);
                 continue;
@@ -53,15 +76,36 @@ impl<'gc> Ctx<'gc> {
     }
 
     fn next_finalizable(self) -> Option<Value<'gc>> {
-        if self.state.closing.get() {
-            return self.state.finalizable.borrow_mut().pop();
+        let object = self.state.finalizable.pop(self.mc)?;
+        let value = object.to_value();
+        match value {
+            Value::Table(table) => table.set_finalizable(false),
+            Value::UserData(data) => data.set_finalizable(false),
+            _ => false,
+        };
+        Some(value)
+    }
+
+    /// Has a table or userdata finalized when it is unreachable, unless that is so already.
+    pub(super) fn register_finalizer(self, value: Value<'gc>) -> Result<(), Error<'gc>> {
+        let object = match value {
+            Value::Table(table) if !table.set_finalizable(true) => {
+                unsize!(table.object() => dyn Finalizable<'gc> + 'gc)
+            }
+            Value::UserData(data) if !data.set_finalizable(true) => {
+                unsize!(data.object() => dyn Finalizable<'gc> + 'gc)
+            }
+            _ => return Ok(()),
+        };
+        match self.state.finalizable.try_register(self.mc, object) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(self.out_of_memory()),
         }
-        None
     }
 
     /// From now on every object that has a finalizer is due.
     pub(crate) fn finalize_all(self) {
-        self.state.closing.set(true);
+        self.state.finalizable.queue_all(self.mc);
     }
 
     /// Emits a warning, if they are on.

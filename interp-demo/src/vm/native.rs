@@ -35,7 +35,7 @@
 
 use std::cell::Cell;
 
-use sleepy_gc::Collect;
+use sleepy_gc::{Collect, Gc};
 use sleepy_gc::collect::Trace;
 use sleepy_gc::collections::GcTail;
 
@@ -552,6 +552,11 @@ impl<'gc> Native<'gc> {
     #[must_use]
     pub fn ptr_eq(self, other: Native<'gc>) -> bool {
         self.address() == other.address()
+    }
+
+    /// The object, its type forgotten.
+    pub(in crate::vm) fn erase(self) -> Gc<'gc, ()> {
+        self.0.erase()
     }
 
     /// The object's address.

@@ -4,6 +4,18 @@
 
 pub use crate::text::number::{Number, float_to_int};
 
+impl Number {
+    /// The number as a float.
+    #[inline]
+    #[must_use]
+    pub const fn to_float(self) -> f64 {
+        match self {
+            Number::Int(int) => int as f64,
+            Number::Float(float) => float,
+        }
+    }
+}
+
 /// How a float that is no integer is brought to one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rounding {

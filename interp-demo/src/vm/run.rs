@@ -97,6 +97,7 @@ impl<'gc> Ctx<'gc> {
         thread.set_failure(self, None);
         thread.set_resumer(self, None);
         thread.set_no_yield(0);
+        thread.set_root();
         thread.set_handlers(0);
         thread.begin(self, function)?;
         let first = thread.top();

@@ -1,7 +1,7 @@
 //! What the interpreter's loop does out of line: metamethods, calls of unusual kinds, closures, varargs, loops.
 
 use super::access::{Access, Compare};
-use super::arith::as_float;
+use super::args::to_number;
 use super::call::{After, call_lua, precall, prepare_call_method};
 use super::closure::{Closure, Function};
 use super::describe;
@@ -82,7 +82,7 @@ pub(super) fn string_method<'gc>(ctx: Ctx<'gc>, name: LuaStr<'gc>) -> Value<'gc>
     if let Some(metatable) = ctx.state.type_metatable(Type::String)
         && let Value::Table(methods) = ctx.event_field(metatable, Event::Index)
     {
-        return methods.get_str(name);
+        return methods.get_str(ctx, name);
     }
     Value::Nil
 }
@@ -406,10 +406,9 @@ pub(super) fn prepare_loop<'gc>(
         if step == 0 {
             return Err(ctx.error("'for' step is zero"));
         }
-        let limit = match limit {
-            Value::Int(limit) => Number::Int(limit),
-            Value::Float(limit) => Number::Float(limit),
-            _ => return Err(loop_error(ctx, "limit")),
+        let limit = match to_number(limit) {
+            Some(limit) => limit,
+            None => return Err(loop_error(ctx, "limit", limit)),
         };
         let Some(limit) = number::for_limit(start, limit, step) else {
             return Ok(false);
@@ -419,14 +418,14 @@ pub(super) fn prepare_loop<'gc>(
         regs.set_above(reg, 3, Value::Int(start));
         return Ok(true);
     }
-    let Some(limit) = as_float(limit) else {
-        return Err(loop_error(ctx, "limit"));
+    let Some(limit) = to_number(limit).map(Number::to_float) else {
+        return Err(loop_error(ctx, "limit", limit));
     };
-    let Some(step) = as_float(step) else {
-        return Err(loop_error(ctx, "step"));
+    let Some(step) = to_number(step).map(Number::to_float) else {
+        return Err(loop_error(ctx, "step", step));
     };
-    let Some(start) = as_float(start) else {
-        return Err(loop_error(ctx, "initial value"));
+    let Some(start) = to_number(start).map(Number::to_float) else {
+        return Err(loop_error(ctx, "initial value", start));
     };
     if step == 0.0 {
         return Err(ctx.error("'for' step is zero"));
@@ -446,6 +445,11 @@ pub(super) fn prepare_loop<'gc>(
 }
 
 #[cold]
-fn loop_error<'gc>(ctx: Ctx<'gc>, what: &str) -> Error<'gc> {
-    ctx.error(format!("'for' {what} must be a number"))
+fn loop_error<'gc>(ctx: Ctx<'gc>, what: &str, value: Value<'gc>) -> Error<'gc> {
+    {
+    let mut message = format!("bad 'for' {what} (number expected, got ").into_bytes();
+    message.extend_from_slice(&ctx.type_name(value));
+    message.push(b')');
+    ctx.error(message)
+}
 }

@@ -8,10 +8,12 @@ use std::rc::Rc;
 
 use sleepy_gc::collect::Trace;
 use sleepy_gc::collections::InternSet;
+use sleepy_gc::finalize::FinalizerQueue;
 use sleepy_gc::{Collect, Gc, Mutation};
 
 use super::closure::{Closure, Function};
 use super::error::Error;
+use super::finalize::Finalizable;
 use super::string::{LuaStr, StrHeader};
 use super::suspend::{Answer, Suspend};
 use super::table::Table;
@@ -45,12 +47,10 @@ pub struct State<'gc> {
     pub(super) finalizing: Cell<bool>,
     /// The coroutine that the finalizer interrupts.
     pub(super) interrupted: Cell<Option<Thread<'gc>>>,
-    /// Whether the state is being closed.
-    pub(super) closing: Cell<bool>,
     /// Whether warnings are shown.
     pub(super) warnings: Cell<bool>,
-    /// Objects that have a `__gc` method, oldest first.
-    pub(super) finalizable: RefCell<Vec<Value<'gc>>>,
+    /// Objects that have a `__gc` method.
+    pub(super) finalizable: FinalizerQueue<'gc, dyn Finalizable<'gc> + 'gc>,
     host: RefCell<HashMap<TypeId, Rc<dyn Any>>>,
 }
 
@@ -83,9 +83,7 @@ unsafe impl<'gc> Collect<'gc> for State<'gc> {
         self.current.get().trace(cc);
         self.no_memory.trace(cc);
         self.interrupted.get().trace(cc);
-        for value in self.finalizable.borrow().iter() {
-            value.trace(cc);
-        }
+        self.finalizable.trace(cc);
     }
 }
 
@@ -124,9 +122,8 @@ impl<'gc> State<'gc> {
                 watched: Cell::new(false),
                 finalizing: Cell::new(false),
                 interrupted: Cell::new(None),
-                closing: Cell::new(false),
                 warnings: Cell::new(false),
-                finalizable: RefCell::new(Vec::new()),
+                finalizable: FinalizerQueue::new(mc),
                 host: RefCell::new(HashMap::new()),
                 interned,
             },
@@ -300,7 +297,12 @@ impl<'gc> Ctx<'gc> {
         chunk_name: &[u8],
         env: Value<'gc>,
     ) -> Result<Closure<'gc>, Value<'gc>> {
-        match crate::compiler::compile(source, chunk_name) {
+        let compiled = if crate::dump::is_binary(source) {
+            crate::dump::load(source, chunk_name)
+        } else {
+            crate::compiler::compile(source, chunk_name)
+        };
+        match compiled {
             Ok(proto) => Ok(Closure::main(self, Function::new(self, &proto), env)),
             Err(error) => Err(self.string(&error.message)),
         }
@@ -319,21 +321,36 @@ impl<'gc> Ctx<'gc> {
 
     /// Changes the metatable of a table, of a userdata, or of all values of the type. If it has a `__gc` field, the object
     /// will be finalized; if it has a `__mode` field, the table becomes weak.
-    pub fn set_metatable(self, value: Value<'gc>, metatable: Option<Table<'gc>>) {
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory.
+    pub fn set_metatable(
+        self,
+        value: Value<'gc>,
+        metatable: Option<Table<'gc>>,
+    ) -> Result<(), Error<'gc>> {
         match value {
-            Value::Table(table) => table.put_metatable(self, metatable),
+            Value::Table(table) => {
+                table.put_metatable(self, metatable);
+                let mode = match metatable {
+                    Some(metatable) => self.event_field(metatable, Event::Mode),
+                    None => Value::Nil,
+                };
+                table.set_mode(self, mode)?;
+            }
             Value::UserData(data) => data.set_metatable(self, metatable),
             _ => {
-                self.state.set_type_metatable(self, value.kind(), metatable);
-                return;
+                self.state
+                    .set_type_metatable(self, value.kind(), metatable);
+                return Ok(());
             }
         }
-        if let Some(metatable) = metatable
-            && !metatable.is_absent(Event::Gc)
-            && !self.event_field(metatable, Event::Gc).is_nil()
-        {
-            self.barrier(value);
-            self.state.finalizable.borrow_mut().push(value);
+        match metatable {
+            Some(metatable) if !self.event_field(metatable, Event::Gc).is_nil() => {
+                self.register_finalizer(value)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -344,7 +361,7 @@ impl<'gc> Ctx<'gc> {
         if metatable.is_absent(event) {
             return Value::Nil;
         }
-        let method = metatable.get_short(self.state.event_name(event));
+        let method = metatable.get_short(self, self.state.event_name(event));
         if method.is_nil() {
             metatable.note_absent(event);
         }
@@ -376,7 +393,7 @@ impl<'gc> Ctx<'gc> {
             Value::Table(table) => table.metatable(),
             Value::UserData(data) => data.metatable(),
             _ => None,
-        } && let Value::Str(name) = metatable.get_short(self.state.names().name)
+        } && let Value::Str(name) = metatable.get_short(self, self.state.names().name)
         {
             return name.as_bytes().into();
         }

@@ -81,6 +81,8 @@ pub struct ThreadBody<'gc> {
     resumer: Cell<Option<Thread<'gc>>>,
     /// The error it died of.
     failure: Cell<Option<Value<'gc>>>,
+    /// Whether the host has started it.
+    root: Cell<bool>,
     /// How many frames below forbid a yield.
     no_yield: Cell<u32>,
     /// How many coroutines stand below it, each resumed by the one before.
@@ -136,6 +138,7 @@ impl<'gc> Thread<'gc> {
                 status: Cell::new(Status::Suspended),
                 resumer: Cell::new(None),
                 failure: Cell::new(None),
+                root: Cell::new(false),
                 no_yield: Cell::new(0),
                 depth: Cell::new(0),
                 handlers: Cell::new(0),
@@ -153,6 +156,11 @@ impl<'gc> Thread<'gc> {
     #[must_use]
     pub fn ptr_eq(self, other: Thread<'gc>) -> bool {
         Gc::ptr_eq(self.0, other.0)
+    }
+
+    /// The object, its type forgotten.
+    pub(in crate::vm) fn erase(self) -> Gc<'gc, ()> {
+        Gc::erase(self.0)
     }
 
     /// The object's address.
@@ -190,6 +198,15 @@ impl<'gc> Thread<'gc> {
     pub(super) fn set_failure(self, ctx: Ctx<'gc>, failure: Option<Value<'gc>>) {
         ctx.barrier(failure.into());
         self.body().failure.set(failure);
+    }
+
+    /// Whether it was started by the host: nobody has resumed it, and nobody can.
+    pub(super) fn is_root(self) -> bool {
+        self.body().root.get()
+    }
+
+    pub(super) fn set_root(self) {
+        self.body().root.set(true);
     }
 
     pub(super) fn no_yield(self) -> u32 {

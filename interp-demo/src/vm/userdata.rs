@@ -20,6 +20,8 @@ pub struct UserDataBody<'gc> {
     metatable: Cell<Option<Table<'gc>>>,
     user_value: Cell<Value<'gc>>,
     data: RefCell<Box<dyn Any>>,
+    /// Whether the object is registered for finalization.
+    finalizable: Cell<bool>,
 }
 
 // SAFETY: both places that hold pointers are traced, every store to them runs a barrier (the setters below), and
@@ -51,6 +53,7 @@ impl<'gc> UserData<'gc> {
                 metatable: Cell::new(None),
                 user_value: Cell::new(Value::Nil),
                 data: RefCell::new(Box::new(data)),
+                finalizable: Cell::new(false),
             },
         ))
     }
@@ -93,11 +96,32 @@ impl<'gc> UserData<'gc> {
         self.0.user_value.set(value);
     }
 
+    /// Notes that the object is registered for finalization, or not any more; whether it was before.
+    pub(super) fn set_finalizable(self, finalizable: bool) -> bool {
+        self.0.finalizable.replace(finalizable)
+    }
+
+    /// The object, as the collector's queue of finalizers holds it.
+    pub(super) fn object(self) -> Gc<'gc, UserDataBody<'gc>> {
+        self.0
+    }
+
+    /// The userdata that an object is.
+    pub(super) fn of_object(object: &UserDataBody<'gc>) -> UserData<'gc> {
+        // SAFETY: bodies of userdata are made by `Gc::new` only, and are not moved.
+        UserData(unsafe { Gc::from_ptr(object) })
+    }
+
     /// Whether both are the same object.
     #[inline]
     #[must_use]
     pub fn ptr_eq(self, other: UserData<'gc>) -> bool {
         Gc::ptr_eq(self.0, other.0)
+    }
+
+    /// The object, its type forgotten.
+    pub(in crate::vm) fn erase(self) -> Gc<'gc, ()> {
+        Gc::erase(self.0)
     }
 
     /// The object's address.

@@ -2,7 +2,7 @@
 //!
 //! Values are `Copy`; those that refer to objects hold one pointer into the arena.
 
-use sleepy_gc::Collect;
+use sleepy_gc::{Collect, Gc};
 use sleepy_gc::collect::Trace;
 
 use super::closure::Closure;
@@ -182,6 +182,18 @@ impl<'gc> Value<'gc> {
             (Value::UserData(a), Value::UserData(b)) => a.ptr_eq(b),
             (Value::Thread(a), Value::Thread(b)) => a.ptr_eq(b),
             _ => false,
+        }
+    }
+
+    /// The object that a weak table may lose; none for strings, which count as plain values there.
+    pub(super) fn weak_object(self) -> Option<Gc<'gc, ()>> {
+        match self {
+            Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => None,
+            Value::Table(v) => Some(v.erase()),
+            Value::Closure(v) => Some(v.erase()),
+            Value::Native(v) => Some(v.erase()),
+            Value::UserData(v) => Some(v.erase()),
+            Value::Thread(v) => Some(v.erase()),
         }
     }
 

@@ -14,6 +14,7 @@
 mod node;
 mod rehash;
 mod walk;
+mod weak;
 
 use std::cell::Cell;
 
@@ -43,6 +44,8 @@ pub struct TableBody<'gc> {
     /// Where the nodes are: in `node_buffer`, or the shared node.
     nodes: Cell<*mut Node>,
     metatable: Cell<Option<Table<'gc>>>,
+    /// All entries, if the table is weak: both parts are empty then.
+    weak: Cell<Option<Gc<'gc, weak::Entries<'gc>>>>,
     array_len: Cell<u32>,
     /// Free nodes are looked for below this one.
     last_free: Cell<u32>,
@@ -51,6 +54,8 @@ pub struct TableBody<'gc> {
     /// Events that are known not to be keys, one bit each.
     absent: Cell<u16>,
     log2_nodes: Cell<u8>,
+    /// Whether the table is registered for finalization.
+    finalizable: Cell<bool>,
 }
 
 // SAFETY: both parts and the metatable are traced; all stores shade what they store while the collector marks.
@@ -59,6 +64,7 @@ unsafe impl<'gc> Collect<'gc> for TableBody<'gc> {
         self.metatable.get().trace(cc);
         self.array.trace(cc);
         self.node_buffer.trace(cc);
+        self.weak.get().trace(cc);
     }
 }
 
@@ -232,11 +238,13 @@ impl<'gc> Table<'gc> {
                 node_buffer: GcVec::new(),
                 nodes: Cell::new(Node::shared()),
                 metatable: Cell::new(None),
+                weak: Cell::new(None),
                 array_len: Cell::new(0),
                 last_free: Cell::new(0),
                 border: Cell::new(0),
                 absent: Cell::new(0),
                 log2_nodes: Cell::new(0),
+                finalizable: Cell::new(false),
             },
         ))
     }
@@ -251,6 +259,11 @@ impl<'gc> Table<'gc> {
     #[must_use]
     pub fn ptr_eq(self, other: Table<'gc>) -> bool {
         Gc::ptr_eq(self.0, other.0)
+    }
+
+    /// The object, its type forgotten.
+    pub(in crate::vm) fn erase(self) -> Gc<'gc, ()> {
+        Gc::erase(self.0)
     }
 
     /// The object's address.
@@ -275,69 +288,70 @@ impl<'gc> Table<'gc> {
 
     /// The value of any key, without metamethods.
     #[must_use]
-    pub fn get(self, key: Value<'gc>) -> Value<'gc> {
+    pub fn get(self, ctx: Ctx<'gc>, key: Value<'gc>) -> Value<'gc> {
         match key {
-            Value::Str(string) if string.is_short() => self.get_short(string),
-            Value::Int(int) => self.get_int(int),
+            Value::Str(string) if string.is_short() => self.get_short(ctx, string),
+            Value::Int(int) => self.get_int(ctx, int),
             Value::Nil => Value::Nil,
             Value::Float(float) => match float_to_int(float) {
-                Some(int) => self.get_int(int),
-                None => self.get_any(key),
+                Some(int) => self.get_int(ctx, int),
+                None => self.get_any(ctx, key),
             },
-            _ => self.get_any(key),
+            _ => self.get_any(ctx, key),
         }
     }
 
-    fn get_any(self, key: Value<'gc>) -> Value<'gc> {
-        self.value_at(self.body().find_any(key))
+    fn get_any(self, ctx: Ctx<'gc>, key: Value<'gc>) -> Value<'gc> {
+        match self.body().find_any(key) {
+            Some(at) => self.body().node(at).value(),
+            None => self.get_weak(ctx, key),
+        }
     }
 
     /// The value of an integer key, without metamethods.
     #[inline(always)]
     #[must_use]
-    pub fn get_int(self, key: i64) -> Value<'gc> {
+    pub fn get_int(self, ctx: Ctx<'gc>, key: i64) -> Value<'gc> {
         let index = (key as u64).wrapping_sub(1);
         if index < u64::from(self.body().array_len.get()) {
             self.body().item(index as u32)
         } else {
-            self.get_int_slow(key)
+            self.get_int_slow(ctx, key)
         }
     }
 
     #[inline(never)]
-    fn get_int_slow(self, key: i64) -> Value<'gc> {
-        self.value_at(self.body().find_int(key))
+    fn get_int_slow(self, ctx: Ctx<'gc>, key: i64) -> Value<'gc> {
+        match self.body().find_int(key) {
+            Some(at) => self.body().node(at).value(),
+            None => self.get_weak(ctx, Value::Int(key)),
+        }
     }
 
     /// The value of a key that is a short string, without metamethods.
     #[inline(always)]
     #[must_use]
-    pub(super) fn get_short(self, key: LuaStr<'gc>) -> Value<'gc> {
-        self.value_at(self.body().find_short(key))
-    }
-
-    #[inline(always)]
-    fn value_at(self, at: Option<u32>) -> Value<'gc> {
-        match at {
+    pub(super) fn get_short(self, ctx: Ctx<'gc>, key: LuaStr<'gc>) -> Value<'gc> {
+        match self.body().find_short(key) {
             Some(at) => self.body().node(at).value(),
-            None => Value::Nil,
+            None => self.get_weak(ctx, key.into()),
         }
     }
 
     /// The value of a key that is a string, without metamethods.
     #[must_use]
-    pub fn get_str(self, key: LuaStr<'gc>) -> Value<'gc> {
+    pub fn get_str(self, ctx: Ctx<'gc>, key: LuaStr<'gc>) -> Value<'gc> {
         if key.is_short() {
-            self.get_short(key)
+            self.get_short(ctx, key)
         } else {
-            self.get_any(key.into())
+            self.get_any(ctx, key.into())
         }
     }
 
     /// The value of a name, without metamethods: for the host.
     #[must_use]
     pub fn get_name(self, ctx: Ctx<'gc>, key: &str) -> Value<'gc> {
-        self.get_str(LuaStr::new(ctx, key.as_bytes()))
+        self.get_str(ctx, LuaStr::new(ctx, key.as_bytes()))
     }
 
     /// Sets the value of any key, without metamethods.
@@ -352,6 +366,9 @@ impl<'gc> Table<'gc> {
             Value::Float(float) if float.is_nan() => return Err(ctx.error("table index is NaN")),
             key => key,
         };
+        if let Some(entries) = self.body().weak.get() {
+            return self.set_weak(ctx, entries, key, value);
+        }
         match self.body().find(key) {
             Some(at) => {
                 self.store(ctx, at, key, value);
@@ -372,6 +389,9 @@ impl<'gc> Table<'gc> {
         if index < u64::from(self.body().array_len.get()) {
             self.body().set_item(ctx, index as u32, value);
             return Ok(());
+        }
+        if let Some(entries) = self.body().weak.get() {
+            return self.set_weak(ctx, entries, Value::Int(key), value);
         }
         match self.body().find_int(key) {
             Some(at) => {
@@ -440,6 +460,22 @@ impl<'gc> Table<'gc> {
             }
             _ => false,
         }
+    }
+
+    /// Notes that the table is registered for finalization, or not any more; whether it was before.
+    pub(super) fn set_finalizable(self, finalizable: bool) -> bool {
+        self.body().finalizable.replace(finalizable)
+    }
+
+    /// The object, as the collector's queue of finalizers holds it.
+    pub(super) fn object(self) -> Gc<'gc, TableBody<'gc>> {
+        self.0
+    }
+
+    /// The table that an object is.
+    pub(super) fn of_object(object: &TableBody<'gc>) -> Table<'gc> {
+        // SAFETY: bodies of tables are made by `Gc::new` only, and are not moved.
+        Table(unsafe { Gc::from_ptr(object) })
     }
 
     /// Whether `event` is known not to be a key.

@@ -137,6 +137,18 @@ impl<'gc> Table<'gc> {
         total
     }
 
+    /// Drops both parts.
+    pub(super) fn clear_parts(self, ctx: Ctx<'gc>) {
+        let body = self.body();
+        body.array_len.set(0);
+        body.border.set(0);
+        body.last_free.set(0);
+        body.log2_nodes.set(0);
+        body.nodes.set(Node::shared());
+        body.array.replace(ctx.mc, GcVec::new()).free(ctx.mc);
+        body.node_buffer.replace(ctx.mc, GcVec::new()).free(ctx.mc);
+    }
+
     /// Makes the array part at least `len` items long; the hash part stays.
     pub(super) fn resize_array(self, ctx: Ctx<'gc>, len: u32) -> Result<(), Error<'gc>> {
         let body = self.body();

@@ -17,10 +17,17 @@ impl<'gc> Table<'gc> {
         ctx: Ctx<'gc>,
         key: Value<'gc>,
     ) -> Result<Option<(Value<'gc>, Value<'gc>)>, Error<'gc>> {
-        let Some(place) = self.place_after(key) else {
-            return Err(ctx.error("invalid key to 'next'"));
+        let next = match self.body().weak.get() {
+            Some(entries) => self.next_weak(ctx, entries, key),
+            None => self.place_after(key).map(|place| self.entry_from(place)),
         };
-        Ok(self.entry_from(place))
+        next.ok_or_else(|| ctx.error("invalid key to 'next'"))
+    }
+
+    /// All entries; the table is not changed meanwhile.
+    pub fn pairs(self, ctx: Ctx<'gc>) -> impl Iterator<Item = (Value<'gc>, Value<'gc>)> {
+        let first = self.next(ctx, Value::Nil).ok().flatten();
+        std::iter::successors(first, move |(key, _)| self.next(ctx, *key).ok().flatten())
     }
 
     /// The first entry at place `from` or after it. Places are numbers: first those of the array part, then those of
@@ -74,7 +81,7 @@ impl<'gc> Table<'gc> {
     /// A border: `n` such that item `n` has a value (or `n` is 0) and item `n + 1` has none.
     #[inline]
     #[must_use]
-    pub fn len(self) -> i64 {
+    pub fn len(self, ctx: Ctx<'gc>) -> i64 {
         let body = self.body();
         let len = body.array_len.get();
         let hint = body.border.get();
@@ -88,17 +95,17 @@ impl<'gc> Table<'gc> {
                 return i64::from(hint + 1);
             }
         }
-        self.find_border()
+        self.find_border(ctx)
     }
 
     /// Whether the border is at 0.
     #[must_use]
-    pub fn is_empty(self) -> bool {
-        self.len() == 0
+    pub fn is_empty(self, ctx: Ctx<'gc>) -> bool {
+        self.len(ctx) == 0
     }
 
     #[inline(never)]
-    fn find_border(self) -> i64 {
+    fn find_border(self, ctx: Ctx<'gc>) -> i64 {
         let body = self.body();
         let len = body.array_len.get();
         if len > 0 && body.item(len - 1).is_nil() {
@@ -107,32 +114,33 @@ impl<'gc> Table<'gc> {
             return i64::from(border);
         }
         body.border.set(len);
-        if body.has_no_nodes() || self.get_int(i64::from(len) + 1).is_nil() {
+        let has_entries = !body.has_no_nodes() || body.weak.get().is_some();
+        if !has_entries || self.get_int(ctx, i64::from(len) + 1).is_nil() {
             return i64::from(len);
         }
-        self.border_in_hash(i64::from(len) + 1)
+        self.border_in_hash(ctx, i64::from(len) + 1)
     }
 
     /// A border above `present`, whose item has a value.
-    fn border_in_hash(self, present: i64) -> i64 {
+    fn border_in_hash(self, ctx: Ctx<'gc>, present: i64) -> i64 {
         let (mut present, mut absent) = (present, present);
         loop {
             match absent.checked_mul(2) {
                 Some(twice) => absent = twice,
-                None if self.get_int(i64::MAX).is_nil() => {
+                None if self.get_int(ctx, i64::MAX).is_nil() => {
                     absent = i64::MAX;
                     break;
                 }
                 None => return i64::MAX,
             }
-            if self.get_int(absent).is_nil() {
+            if self.get_int(ctx, absent).is_nil() {
                 break;
             }
             present = absent;
         }
         while absent - present > 1 {
             let middle = present + (absent - present) / 2;
-            if self.get_int(middle).is_nil() {
+            if self.get_int(ctx, middle).is_nil() {
                 absent = middle;
             } else {
                 present = middle;
