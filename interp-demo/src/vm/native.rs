@@ -35,9 +35,9 @@
 
 use std::cell::Cell;
 
-use sleepy_gc::{Collect, Gc};
 use sleepy_gc::collect::Trace;
 use sleepy_gc::collections::GcTail;
+use sleepy_gc::{Collect, Gc};
 
 use super::error::Error;
 use super::state::Ctx;

@@ -447,9 +447,9 @@ pub(super) fn prepare_loop<'gc>(
 #[cold]
 fn loop_error<'gc>(ctx: Ctx<'gc>, what: &str, value: Value<'gc>) -> Error<'gc> {
     {
-    let mut message = format!("bad 'for' {what} (number expected, got ").into_bytes();
-    message.extend_from_slice(&ctx.type_name(value));
-    message.push(b')');
-    ctx.error(message)
-}
+        let mut message = format!("bad 'for' {what} (number expected, got ").into_bytes();
+        message.extend_from_slice(&ctx.type_name(value));
+        message.push(b')');
+        ctx.error(message)
+    }
 }

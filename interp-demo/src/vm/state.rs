@@ -341,8 +341,7 @@ impl<'gc> Ctx<'gc> {
             }
             Value::UserData(data) => data.set_metatable(self, metatable),
             _ => {
-                self.state
-                    .set_type_metatable(self, value.kind(), metatable);
+                self.state.set_type_metatable(self, value.kind(), metatable);
                 return Ok(());
             }
         }

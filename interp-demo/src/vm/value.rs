@@ -2,8 +2,8 @@
 //!
 //! Values are `Copy`; those that refer to objects hold one pointer into the arena.
 
-use sleepy_gc::{Collect, Gc};
 use sleepy_gc::collect::Trace;
+use sleepy_gc::{Collect, Gc};
 
 use super::closure::Closure;
 use super::native::Native;

@@ -50,9 +50,7 @@ impl Hash for Weak<'_> {
             Value::Int(int) => int as u64,
             Value::Float(float) => float.to_bits(),
             Value::Bool(v) => u64::from(v),
-            object => object
-                .address()
-                .map_or(0, |address| address.addr() as u64),
+            object => object.address().map_or(0, |address| address.addr() as u64),
         });
     }
 }
@@ -79,9 +77,7 @@ impl Hasher for Mixer {
 }
 
 /// The entries of a weak table.
-pub(super) struct Entries<'gc>(
-    EphemeronMap<'gc, Weak<'gc>, Weak<'gc>, BuildHasherDefault<Mixer>>,
-);
+pub(super) struct Entries<'gc>(EphemeronMap<'gc, Weak<'gc>, Weak<'gc>, BuildHasherDefault<Mixer>>);
 
 // SAFETY: the map is traced.
 unsafe impl<'gc> Collect<'gc> for Entries<'gc> {
@@ -111,11 +107,7 @@ fn weakness(mode: Value<'_>) -> Option<Weakness> {
 
 impl<'gc> Table<'gc> {
     /// Becomes weak, or strong again, as the `__mode` of a new metatable says.
-    pub(in crate::vm) fn set_mode(
-        self,
-        ctx: Ctx<'gc>,
-        mode: Value<'gc>,
-    ) -> Result<(), Error<'gc>> {
+    pub(in crate::vm) fn set_mode(self, ctx: Ctx<'gc>, mode: Value<'gc>) -> Result<(), Error<'gc>> {
         match (self.body().weak.get(), weakness(mode)) {
             (None, None) => Ok(()),
             (Some(entries), Some(weakness)) => {
@@ -185,7 +177,10 @@ impl<'gc> Table<'gc> {
     }
 
     /// The entry after that of `key`; `None`: the key is not there.
-    #[expect(clippy::type_complexity, reason = "an entry, at the end none, or no such key")]
+    #[expect(
+        clippy::type_complexity,
+        reason = "an entry, at the end none, or no such key"
+    )]
     pub(super) fn next_weak(
         self,
         ctx: Ctx<'gc>,
