@@ -25,7 +25,7 @@ pub(crate) fn pass(due: &mut Due, limit_bytes: usize) -> usize {
 }
 
 fn unmap_huge() -> usize {
-    let bytes = arena::unmap_huge();
+    let bytes = arena::huge::unmap_given_up();
     if bytes != 0 {
         stats::PURGE_CALLS.add(1);
         stats::PURGED_BYTES.add(bytes as u64);

@@ -58,6 +58,6 @@ extern "C" fn in_parent() {
 
 extern "C" fn in_child() {
     scavenger::reset();
-    arena::recount_pending();
+    arena::recount();
     in_parent();
 }

@@ -35,6 +35,8 @@ pub(crate) struct Due {
     reused_kept_bytes: usize,
     /// Bytes that could go and are too young.
     left_bytes: usize,
+    /// Bytes that cannot go, because they are no whole OS page.
+    stuck_bytes: usize,
     os_page_units: u32,
 }
 
@@ -48,6 +50,7 @@ impl Due {
             age_ticks,
             reused_kept_bytes: 0,
             left_bytes: 0,
+            stuck_bytes: 0,
             os_page_units: (os_page_bytes / UNIT_BYTES) as u32,
         }
     }
@@ -63,6 +66,7 @@ impl Due {
     /// The units of a slice that are to go now.
     pub(crate) fn units(&mut self, word: Word) -> UnitMask {
         let free = whole_os_pages(word.free(), self.os_page_units);
+        self.stuck_bytes += (word.free() & !free).count_ones() as usize * UNIT_BYTES;
         if self.all || free == 0 {
             return free;
         }
@@ -79,6 +83,11 @@ impl Due {
             return 0;
         }
         free
+    }
+
+    /// Bytes that the pass has left because they are no whole OS page.
+    pub(crate) fn stuck_bytes(&self) -> usize {
+        self.stuck_bytes
     }
 
     /// Bytes that the pass has left because they are too young.

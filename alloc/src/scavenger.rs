@@ -56,7 +56,7 @@ pub(crate) fn call() -> bool {
 /// Calls the scavenger if more memory lies free than is worth waiting for a park.
 #[inline]
 pub(crate) fn nudge() {
-    if arena::pending_bytes() > options::start_bytes() && is_available() {
+    if arena::purgeable_bytes() > options::start_bytes() && is_available() {
         call();
     }
 }
@@ -116,6 +116,7 @@ fn turn() -> Turn {
     turn.gave_bytes = flight::pass(&mut due, usize::MAX);
     let came_bytes = (arena::pending_bytes() + turn.gave_bytes).saturating_sub(before_bytes);
     turn.pending_bytes = due.left_bytes() + came_bytes;
+    arena::set_stuck_bytes(due.stuck_bytes());
     turn.work_ns = os::now_ns() - now_ns;
     turn
 }
@@ -208,7 +209,7 @@ pub(crate) fn lend(heap: &Inner) -> bool {
         heap.park.lend();
     }
     // After the heap is lent: see `schedule`.
-    if (is_dirty || arena::pending_bytes() >= purge::PENDING_GATE_BYTES) && call() {
+    if (is_dirty || arena::purgeable_bytes() >= purge::PENDING_GATE_BYTES) && call() {
         stats::PARK_WAKES.add(1);
     }
     is_dirty

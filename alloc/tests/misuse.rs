@@ -28,7 +28,9 @@ fn go_wrong(how: &str) {
             "twice, with others between" => {
                 let [first, second, third] = [(); 3].map(|()| block(&heap, small));
                 let _kept = block(&heap, small);
-                [first, second, third, second].map(|block| (&heap).deallocate(block, small));
+                for block in [first, second, third, second] {
+                    (&heap).deallocate(block, small);
+                }
             }
             "twice, a large one" => {
                 let first = block(&heap, large);

@@ -103,6 +103,15 @@ impl Inner {
         }
     }
 
+    /// Forgets what sweeps and the scavenger noted, before another owner gets the heap.
+    fn forget_sweeps(&self) {
+        self.floor.set(0);
+        self.sweep_wanted.store(false, Ordering::Relaxed);
+        self.swept_at_ns.store(0, Ordering::Relaxed);
+        self.dirty_turns.store(0, Ordering::Relaxed);
+        self.mid_sweep.set(false);
+    }
+
     /// Free bytes in memory that is not released.
     #[inline(always)]
     pub(crate) fn slack(&self) -> usize {
@@ -152,6 +161,7 @@ pub(crate) fn obtain() -> Option<&'static Inner> {
 
 /// Lets a heap without pages be used again.
 pub(crate) fn give_up(heap: &'static Inner) {
+    heap.forget_sweeps();
     SPARE_LOCK.lock();
     heap.spare_next.set(SPARE.load(Ordering::Relaxed));
     SPARE.store(ptr::from_ref(heap).cast_mut(), Ordering::Relaxed);

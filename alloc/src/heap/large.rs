@@ -25,7 +25,7 @@ impl Inner {
         let (run, kind) = if arena::fits(slices, align) {
             (arena::claim(slices, align)?, Kind::Large)
         } else if align == 1 {
-            (arena::map_huge(bytes)?, Kind::Huge)
+            (arena::huge::map(bytes)?, Kind::Huge)
         } else {
             return None;
         };
@@ -67,7 +67,7 @@ impl Inner {
         if page.kind.get() == Kind::Huge {
             poison::used(start, page.block_bytes.get());
             // SAFETY: the block is given up; nobody touches the descriptor after this.
-            unsafe { arena::give_up_huge(start) };
+            unsafe { arena::huge::give_up(start) };
         } else {
             poison::unused(start, page.bytes());
             // SAFETY: the run is given up and in no list.

@@ -105,7 +105,7 @@ impl Heap {
             heap.floor.set(slack);
         }
         let has_something = slack - heap.floor.get() >= purge::GATE_BYTES
-            || arena::pending_bytes() >= purge::PENDING_GATE_BYTES;
+            || arena::purgeable_bytes() >= purge::PENDING_GATE_BYTES;
         let is_lent = has_something && scavenger::lend(heap);
         if is_lent {
             self.active.set(&raw const inner::LENT.0);

@@ -248,7 +248,7 @@ impl Inner {
         while let Some(page) = unsafe { self.runs.get().as_ref() } {
             self.free_run(page);
         }
-        for figure in [&self.live, &self.committed, &self.holed, &self.floor] {
+        for figure in [&self.live, &self.committed, &self.holed] {
             figure.set(0);
         }
         scavenger::nudge();

@@ -18,13 +18,22 @@
 //! a used one, is kept by its unit word, and `pending` marks the slices where the purger has something to do: so the
 //! purger needs no claim on a heap, and an owner that finds a slice in flight takes another.
 
+pub(crate) mod huge;
+mod pending;
+mod slice;
+
+pub(crate) use pending::{
+    advance_tick, pending_bytes, purgeable_bytes, recount, set_stuck_bytes, tick,
+};
+pub(crate) use slice::Slice;
+
 use crate::bitmap::{BITS, Bitmap};
 use crate::lock::RawLock;
 use crate::page::Page;
-use crate::units::{ALL_UNITS, UnitMask, UnitWord, Word};
+use crate::units::{ALL_UNITS, UnitWord};
 use crate::{options, os};
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Bytes in a slice, the unit in which an arena is cut.
 pub const SLICE_BYTES: usize = 64 * 1024;
@@ -50,17 +59,8 @@ const _: () = assert!(
 static CLAIM: RawLock = RawLock::new();
 /// The arenas, newest first. Release publishes the header of a new one to the acquire of those who walk the list.
 static NEWEST: AtomicPtr<Arena> = AtomicPtr::new(ptr::null_mut());
-/// Mappings of huge blocks to unmap. Release publishes a block's last use to the acquire of the purger.
-static HUGE_FREE: AtomicPtr<Arena> = AtomicPtr::new(ptr::null_mut());
 /// Arenas in the list. Relaxed: a figure.
 static ARENA_COUNT: AtomicU64 = AtomicU64::new(0);
-/// Bytes in units that are free and not given back. Sequentially consistent: see [`crate::schedule`].
-static PENDING_BYTES: AtomicUsize = AtomicUsize::new(0);
-/// Turns of the purger so far: what released units are stamped with. Relaxed: it measures age only.
-static TICK: AtomicU32 = AtomicU32::new(0);
-/// Set when the OS refused to take memory back; from then on no purged unit counts as zero. Relaxed: it is set before
-/// the units land, and read after a claim that acquired the landing.
-static REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// The head of an arena's information area. Zeroed memory is a valid empty one.
 #[repr(C)]
@@ -88,123 +88,6 @@ pub(crate) struct Run {
     pub(crate) ptr: NonNull<u8>,
     /// The memory is known to be zero.
     pub(crate) zeroed: bool,
-}
-
-/// A slice in use or in a free run, by arena and index.
-#[derive(Clone, Copy)]
-pub(crate) struct Slice {
-    pub(crate) arena: &'static Arena,
-    pub(crate) index: usize,
-}
-
-impl Slice {
-    /// The slice that an address lies in.
-    ///
-    /// # Safety
-    /// The address lies in the first GiB of an arena that is mapped.
-    #[inline(always)]
-    pub(crate) unsafe fn of(address: usize) -> Self {
-        // Not derived from the caller's pointer, which may be good for its own block only.
-        let arena = ptr::with_exposed_provenance::<Arena>(address & !ARENA_MASK);
-        // SAFETY: an arena's header lies at its start, and its provenance was exposed when it was made.
-        let arena = unsafe { &*arena };
-        let index = (address & ARENA_MASK) / SLICE_BYTES;
-        Self { arena, index }
-    }
-
-    /// The descriptor of the page that starts in this slice.
-    #[inline(always)]
-    pub(crate) fn page(self) -> &'static Page {
-        // SAFETY: the information area holds a descriptor for each slice; zeroed memory is a valid one.
-        unsafe {
-            &*self
-                .arena
-                .at::<Page>(PAGES_AT + self.index * size_of::<Page>())
-        }
-    }
-
-    /// The collector's word.
-    #[inline(always)]
-    pub(crate) fn word(self) -> &'static AtomicPtr<()> {
-        // SAFETY: the information area holds a word for each slice of the largest arena.
-        unsafe {
-            &*self
-                .arena
-                .at::<AtomicPtr<()>>(SLICE_WORDS_AT + self.index * size_of::<AtomicPtr<()>>())
-        }
-    }
-
-    pub(crate) fn units(self) -> &'static UnitWord {
-        // SAFETY: as for `word`.
-        unsafe {
-            &*self
-                .arena
-                .at::<UnitWord>(UNIT_WORDS_AT + self.index * size_of::<UnitWord>())
-        }
-    }
-
-    /// The slice `count` further on.
-    #[inline(always)]
-    pub(crate) fn add(self, count: usize) -> Self {
-        Self {
-            index: self.index + count,
-            ..self
-        }
-    }
-
-    /// Where the slice's memory starts.
-    pub(crate) fn start(self) -> NonNull<u8> {
-        // SAFETY: slices lie inside the mapping.
-        unsafe { NonNull::new_unchecked(self.arena.at::<u8>(self.index * SLICE_BYTES).cast_mut()) }
-    }
-
-    /// Releases units of a slice in use: their contents are lost, they may be given back at any time.
-    ///
-    /// Word first, then the pending bit; the purger takes the bit first, then looks at the word. All four are
-    /// sequentially consistent: so either the purger sees the units or the bit stays set.
-    /// Gives the number of units that were not released before.
-    pub(crate) fn release(self, units: UnitMask, tick: u32) -> usize {
-        let fresh = self.units().release(units, tick).count_ones() as usize;
-        if fresh != 0 {
-            self.arena.pending.set_one(self.index);
-            PENDING_BYTES.fetch_add(fresh * UNIT_BYTES, Ordering::SeqCst);
-        }
-        fresh
-    }
-
-    /// Takes released units back, and gives their number; `None` while one is in flight, and then nothing is changed.
-    pub(crate) fn take(self, units: UnitMask) -> Option<usize> {
-        let before = self.units().take(units)?;
-        settle((before.free() & units).count_ones());
-        Some((before.unused() & units).count_ones() as usize)
-    }
-
-    /// Starts to give back the units that `choose` picks from the free ones.
-    pub(crate) fn depart(self, choose: impl FnMut(Word) -> UnitMask) -> UnitMask {
-        let units = self.units().depart(choose);
-        settle(units.count_ones());
-        units
-    }
-
-    /// Ends what [`Self::depart`] began.
-    pub(crate) fn land(self, units: UnitMask, given_back: bool) {
-        if !given_back {
-            REFUSED.store(true, Ordering::Relaxed);
-        }
-        self.units().land(units);
-    }
-
-    /// Asks the purger to look at this slice again.
-    pub(crate) fn mark_pending(self) {
-        self.arena.pending.set_one(self.index);
-    }
-}
-
-/// Takes units off the pending figure.
-fn settle(units: u32) {
-    if units != 0 {
-        PENDING_BYTES.fetch_sub(units as usize * UNIT_BYTES, Ordering::SeqCst);
-    }
 }
 
 impl Arena {
@@ -331,7 +214,7 @@ impl Arena {
                 }
             }
         }
-        settle(dirty_units);
+        pending::settle(dirty_units);
         if let Some(in_flight) = in_flight {
             // What was purged before counts as dirty now: it is given back once more, which is rare and harmless.
             for index in start..in_flight {
@@ -339,7 +222,7 @@ impl Arena {
             }
             return Err(in_flight);
         }
-        Ok(dirty_units == 0 && !REFUSED.load(Ordering::Relaxed))
+        Ok(dirty_units == 0 && pending::is_zero_when_purged())
     }
 
     /// Gives a run back. Its contents are lost.
@@ -438,81 +321,9 @@ pub(crate) fn fits(count: usize, align: usize) -> bool {
     count + align < MAX_SLICES - (PAGES_AT + MAX_SLICES * size_of::<Page>()).div_ceil(SLICE_BYTES)
 }
 
-/// The first data slice in the mapping of a huge block.
-const HUGE_FIRST: usize = PAGES_AT / SLICE_BYTES + 1;
-
-/// Maps memory for one block that fits no arena. It starts at a slice and has a descriptor like any other.
-pub(crate) fn map_huge(bytes: usize) -> Option<Run> {
-    let arena = Arena::map_head(bytes.checked_add(HUGE_FIRST * SLICE_BYTES)?)?;
-    Some(Run {
-        ptr: Slice {
-            arena,
-            index: HUGE_FIRST,
-        }
-        .start(),
-        zeroed: true,
-    })
-}
-
-/// Gives the memory of a huge block up, for the purger to unmap.
-///
-/// # Safety
-/// `ptr` came from [`map_huge`], and nobody uses the block or its descriptor any more.
-pub(crate) unsafe fn give_up_huge(ptr: NonNull<u8>) {
-    // SAFETY: the block starts in the first GiB of its own mapping.
-    let arena = unsafe { Slice::of(ptr.addr().get()) }.arena;
-    let mut top = HUGE_FREE.load(Ordering::Relaxed);
-    loop {
-        arena.older.store(top, Ordering::Relaxed);
-        match HUGE_FREE.compare_exchange_weak(
-            top,
-            ptr::from_ref(arena).cast_mut(),
-            Ordering::Release,
-            Ordering::Relaxed,
-        ) {
-            Ok(_) => break,
-            Err(now) => top = now,
-        }
-    }
-    PENDING_BYTES.fetch_add(arena.mapped_bytes.load(Ordering::Relaxed), Ordering::SeqCst);
-}
-
-/// Unmaps the huge blocks that were given up; gives their bytes.
-pub(crate) fn unmap_huge() -> usize {
-    let mut next = HUGE_FREE.swap(ptr::null_mut(), Ordering::Acquire);
-    let mut bytes = 0;
-    while let Some(base) = NonNull::new(next) {
-        // SAFETY: whoever takes the stack is the only one that knows these mappings, whose heads are intact.
-        let mapped_bytes = unsafe {
-            next = base.as_ref().older.load(Ordering::Relaxed);
-            base.as_ref().mapped_bytes.load(Ordering::Relaxed)
-        };
-        // SAFETY: the whole mapping, which its block gave up.
-        unsafe { os::unmap(base.cast(), mapped_bytes) };
-        PENDING_BYTES.fetch_sub(mapped_bytes, Ordering::SeqCst);
-        bytes += mapped_bytes;
-    }
-    bytes
-}
-
-/// Bytes in units that are free and not given back yet.
-pub(crate) fn pending_bytes() -> usize {
-    PENDING_BYTES.load(Ordering::SeqCst)
-}
-
 /// Number of arenas.
 pub(crate) fn arena_count() -> u64 {
     ARENA_COUNT.load(Ordering::Relaxed)
-}
-
-/// The stamp for what is released now.
-pub(crate) fn tick() -> u32 {
-    TICK.load(Ordering::Relaxed)
-}
-
-/// Starts the next tick, which makes everything released so far one tick older.
-pub(crate) fn advance_tick() -> u32 {
-    TICK.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 /// Keeps every claim out while the process forks.
@@ -523,19 +334,4 @@ pub(crate) fn lock_for_fork() {
 /// Ends [`lock_for_fork`], in parent and child.
 pub(crate) fn unlock_after_fork() {
     CLAIM.unlock();
-}
-
-/// In the child of a fork, which has one thread: others may have been between a unit and its figure.
-pub(crate) fn recount_pending() {
-    let mut huge_bytes = 0;
-    let mut next = HUGE_FREE.load(Ordering::Acquire);
-    // SAFETY: the heads of mappings in this stack are intact until it is taken.
-    while let Some(mapping) = unsafe { next.as_ref() } {
-        huge_bytes += mapping.mapped_bytes.load(Ordering::Relaxed);
-        next = mapping.older.load(Ordering::Relaxed);
-    }
-    PENDING_BYTES.store(
-        huge_bytes + arenas().map(Arena::recount).sum::<usize>(),
-        Ordering::SeqCst,
-    );
 }

@@ -1,0 +1,78 @@
+//! Blocks that fit no arena: a mapping for each, with the head of an arena, so that a block's descriptor is found as ever.
+
+use super::{Arena, PAGES_AT, Run, SLICE_BYTES, Slice, pending};
+use crate::os;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+/// Mappings of huge blocks to unmap. Release publishes a block's last use to the acquire of the purger.
+static GIVEN_UP: AtomicPtr<Arena> = AtomicPtr::new(ptr::null_mut());
+
+/// The first data slice in the mapping of a huge block.
+const FIRST: usize = PAGES_AT / SLICE_BYTES + 1;
+
+/// Maps memory for one block that fits no arena. It starts at a slice and has a descriptor like any other.
+pub(crate) fn map(bytes: usize) -> Option<Run> {
+    let arena = Arena::map_head(bytes.checked_add(FIRST * SLICE_BYTES)?)?;
+    Some(Run {
+        ptr: Slice {
+            arena,
+            index: FIRST,
+        }
+        .start(),
+        zeroed: true,
+    })
+}
+
+/// Gives the memory of a huge block up, for the purger to unmap.
+///
+/// # Safety
+/// `ptr` came from [`map`], and nobody uses the block or its descriptor any more.
+pub(crate) unsafe fn give_up(ptr: NonNull<u8>) {
+    // SAFETY: the block starts in the first GiB of its own mapping.
+    let arena = unsafe { Slice::of(ptr.addr().get()) }.arena;
+    let mut top = GIVEN_UP.load(Ordering::Relaxed);
+    loop {
+        arena.older.store(top, Ordering::Relaxed);
+        match GIVEN_UP.compare_exchange_weak(
+            top,
+            ptr::from_ref(arena).cast_mut(),
+            Ordering::Release,
+            Ordering::Relaxed,
+        ) {
+            Ok(_) => break,
+            Err(now) => top = now,
+        }
+    }
+    pending::add(arena.mapped_bytes.load(Ordering::Relaxed));
+}
+
+/// Unmaps the huge blocks that were given up; gives their bytes.
+pub(crate) fn unmap_given_up() -> usize {
+    let mut next = GIVEN_UP.swap(ptr::null_mut(), Ordering::Acquire);
+    let mut bytes = 0;
+    while let Some(base) = NonNull::new(next) {
+        // SAFETY: whoever takes the stack is the only one that knows these mappings, whose heads are intact.
+        let mapped_bytes = unsafe {
+            next = base.as_ref().older.load(Ordering::Relaxed);
+            base.as_ref().mapped_bytes.load(Ordering::Relaxed)
+        };
+        // SAFETY: the whole mapping, which its block gave up.
+        unsafe { os::unmap(base.cast(), mapped_bytes) };
+        pending::sub(mapped_bytes);
+        bytes += mapped_bytes;
+    }
+    bytes
+}
+
+/// Bytes of the blocks that were given up and are still mapped, when nobody unmaps them.
+pub(super) fn given_up_bytes() -> usize {
+    let mut next = GIVEN_UP.load(Ordering::Acquire);
+    let mut bytes = 0;
+    // SAFETY: the heads of mappings in this stack are intact until it is taken.
+    while let Some(mapping) = unsafe { next.as_ref() } {
+        bytes += mapping.mapped_bytes.load(Ordering::Relaxed);
+        next = mapping.older.load(Ordering::Relaxed);
+    }
+    bytes
+}

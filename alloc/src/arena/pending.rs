@@ -1,0 +1,74 @@
+//! The figures that pace purging, for all arenas together.
+
+use super::{Arena, UNIT_BYTES, arenas, huge};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+
+/// Bytes in units that are free and not given back. Sequentially consistent: see [`crate::schedule`].
+static PENDING_BYTES: AtomicUsize = AtomicUsize::new(0);
+/// Turns of the purger so far: what released units are stamped with. Relaxed: it measures age only.
+static TICK: AtomicU32 = AtomicU32::new(0);
+/// Set when the OS refused to take memory back; from then on no purged unit counts as zero. Relaxed: it is set before
+/// the units land, and read after a claim that acquired the landing.
+static REFUSED: AtomicBool = AtomicBool::new(false);
+/// The part of the pending bytes that can't be given back, because it is less than an OS page in each place. Relaxed: the
+/// purger's last count.
+static STUCK_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes were released.
+pub(super) fn add(bytes: usize) {
+    PENDING_BYTES.fetch_add(bytes, Ordering::SeqCst);
+}
+
+/// Bytes were taken back, claimed or given back.
+pub(super) fn sub(bytes: usize) {
+    PENDING_BYTES.fetch_sub(bytes, Ordering::SeqCst);
+}
+
+/// Takes units off the pending figure.
+pub(super) fn settle(units: u32) {
+    if units != 0 {
+        sub(units as usize * UNIT_BYTES);
+    }
+}
+
+/// Whether what is purged reads as zero.
+pub(super) fn is_zero_when_purged() -> bool {
+    !REFUSED.load(Ordering::Relaxed)
+}
+
+/// The OS refused to take memory back.
+pub(super) fn set_refused() {
+    REFUSED.store(true, Ordering::Relaxed);
+}
+
+/// Bytes in units that are free and not given back yet.
+pub(crate) fn pending_bytes() -> usize {
+    PENDING_BYTES.load(Ordering::SeqCst)
+}
+
+/// Bytes that are worth a purger's turn.
+#[inline]
+pub(crate) fn purgeable_bytes() -> usize {
+    pending_bytes().saturating_sub(STUCK_BYTES.load(Ordering::Relaxed))
+}
+
+/// The purger found so many bytes that it can't give back.
+pub(crate) fn set_stuck_bytes(bytes: usize) {
+    STUCK_BYTES.store(bytes, Ordering::Relaxed);
+}
+
+/// The stamp for what is released now.
+pub(crate) fn tick() -> u32 {
+    TICK.load(Ordering::Relaxed)
+}
+
+/// Starts the next tick, which makes everything released so far one tick older.
+pub(crate) fn advance_tick() -> u32 {
+    TICK.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+/// In the child of a fork, which has one thread: others may have been between a unit and its figure.
+pub(crate) fn recount() {
+    let bytes = huge::given_up_bytes() + arenas().map(Arena::recount).sum::<usize>();
+    PENDING_BYTES.store(bytes, Ordering::SeqCst);
+}
