@@ -42,7 +42,7 @@ where
 {
     /// Allocates the object.
     pub fn new(mc: &Mutation<'gc>) -> Self {
-        let object = Gc::new(mc, Static(<Alignment<MAX_ALIGN> as HasAlignedType>::VALUE));
+        let object = Gc::new(mc, <Alignment<MAX_ALIGN> as HasAlignedType>::VALUE);
         Self {
             object: Gc::erase(object),
         }
@@ -110,7 +110,7 @@ impl<T: HasAlignedType> ValidAlignment for T {}
 
 /// Names a type of that alignment.
 trait HasAlignedType {
-    type Aligned: Send + 'static;
+    type Aligned: for<'gc> Collect<'gc> + 'static;
     const VALUE: Self::Aligned;
 }
 
@@ -119,6 +119,7 @@ macro_rules! alignments {
         const _: () = {
             #[repr(align($align))]
             pub struct Aligned;
+            $crate::static_collect!(Aligned);
 
             impl HasAlignedType for Alignment<$align> {
                 type Aligned = Aligned;

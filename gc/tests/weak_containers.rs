@@ -387,11 +387,13 @@ impl Machine {
     }
 }
 
+type Interned<'gc> = GcTail<'gc, u32, u8>;
+
 #[derive(Collect)]
 #[collect(no_drop)]
 struct Strings<'gc> {
     set: Gc<'gc, InternSet<'gc, u32>>,
-    kept: Gc<'gc, RefLock<Vec<Option<GcTail<'gc, u32, u8>>>>>,
+    kept: Gc<'gc, RefLock<Vec<Option<Interned<'gc>>>>>,
 }
 
 /// A hash with collisions, and with few different top bits.

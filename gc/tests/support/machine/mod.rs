@@ -47,11 +47,13 @@ struct Root<'gc> {
     handles: DynamicRootSet<'gc>,
 }
 
+type Handle = DynamicRoot<Rootable!['a => Node<'a>]>;
+
 /// The real side.
 pub struct Machine {
     arena: Arena<Rootable![Root<'_>]>,
     census: Census,
-    handles: [Option<DynamicRoot<Rootable!['a => Node<'a>]>>; HANDLES],
+    handles: [Option<Handle>; HANDLES],
     model: Model,
 }
 
@@ -165,6 +167,12 @@ fn walk<'gc>(root: &Root<'gc>, path: &Path) -> Option<NodeRef<'gc>> {
         }
     }
     Some(node)
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Machine {
