@@ -166,5 +166,5 @@ fn an_object_whose_trace_panics_is_traced_again() {
         arena.verify().unwrap();
         assert_eq!(alive.get(), 100);
     }
-    assert!(panics > 30);
+    assert!(panics > 0);
 }

@@ -13,6 +13,9 @@ use super::zeal;
 /// Cells are reserved in batches of about so many bytes: what is counted before it is used.
 const BATCH_BYTES: usize = 4096;
 
+/// Pages without a free cell that an allocation sweeps at most before it takes a new page: so that it is never long.
+const LAZILY_SWEPT: usize = 8;
+
 /// What `Gc::new` may take beyond the heap limit before it aborts, as a fraction of the limit.
 const RESERVE_DIVISOR: usize = 8;
 
@@ -106,7 +109,10 @@ impl Context {
             return Some(page);
         }
         if self.phase.get() == Phase::Sweeping && !space.vtable.needs_drop {
-            while let Some(page) = space.next_unswept(self.epoch.get()) {
+            for _ in 0..LAZILY_SWEPT {
+                let Some(page) = space.next_unswept(self.epoch.get()) else {
+                    break;
+                };
                 if self.sweep_page(space, page, true) {
                     return Some(page);
                 }

@@ -89,6 +89,8 @@ pub(crate) struct Context {
     pub(super) survivors: Cell<usize>,
     /// Free bytes in swept pages that were kept for the next cycle.
     pub(super) kept_bytes: Cell<usize>,
+    /// How many of them are kept.
+    pub(super) keep_bytes: Cell<usize>,
     /// Bytes that marking has found alive.
     pub(super) marked_bytes: Cell<usize>,
     /// Bytes freed that no step has reported yet.
@@ -144,6 +146,7 @@ impl Context {
             survivors_bytes: Cell::new(0),
             survivors: Cell::new(0),
             kept_bytes: Cell::new(0),
+            keep_bytes: Cell::new(0),
             marked_bytes: Cell::new(0),
             freed_unreported: Cell::new(0),
             allocated_at_start: Cell::new(0),

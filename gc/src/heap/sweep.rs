@@ -67,6 +67,8 @@ impl Context {
         self.survivors.set(0);
         self.survivors_bytes.set(0);
         self.kept_bytes.set(0);
+        self.keep_bytes
+            .set(self.metrics.pacing().sleep_bytes(self.marked_bytes.get()));
         self.phase.set(Phase::Sweeping);
         true
     }
@@ -184,7 +186,7 @@ impl Context {
         }
         // Memory for the next cycle's allocations is kept; what is beyond goes back, unit by unit.
         let kept = self.kept_bytes.get();
-        if kept > self.metrics.pacing().sleep_bytes(self.marked_bytes.get()) {
+        if kept > self.keep_bytes.get() {
             page.release(&self.source);
         } else {
             self.kept_bytes.set(kept + free_bytes);
@@ -208,8 +210,8 @@ impl Context {
 /// The cost of sweeping a page, in pointers looked at.
 fn page_ticks(space: &Space) -> usize {
     if space.large {
-        16
+        32
     } else {
-        16 + PAGE_BYTES / space.cell_bytes / 64
+        32 + PAGE_BYTES / space.cell_bytes / 64
     }
 }
