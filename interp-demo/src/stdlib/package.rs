@@ -12,6 +12,9 @@ use crate::vm::value::Value;
 
 const FUNCTIONS: Functions = &[("loadlib", loadlib), ("searchpath", searchpath)];
 
+/// What there is to say about modules written in C.
+const NO_LIBRARIES: &[u8] = b"dynamic libraries not enabled; check your Lua installation";
+
 /// Separators of directories, of templates; the mark for the name; two that only loaders for C would use.
 const CONFIG: &[u8] = b"/\n;\n?\n!\n-\n";
 
@@ -91,9 +94,7 @@ fn initial_path(ctx: Ctx<'_>) -> String {
 fn loadlib<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.check_str(0)?;
     call.check_str(1)?;
-    let message = call
-        .ctx
-        .string(b"dynamic libraries not enabled; check your Lua installation");
+    let message = call.ctx.string(NO_LIBRARIES);
     let kind = call.ctx.string(b"absent");
     call.ret(&[Value::Nil, message, kind])
 }
@@ -111,10 +112,10 @@ fn search(
         replace(name, separator, replacement)
     };
     let mut tried = Vec::new();
-    for template in path
-        .split(|&byte| byte == b';')
-        .filter(|template| !template.is_empty())
-    {
+    if path.is_empty() {
+        return Err(tried);
+    }
+    for template in path.split(|&byte| byte == b';') {
         let candidate = replace(template, b"?", &name);
         if std::fs::File::open(io::path(&candidate)).is_ok() {
             return Ok(candidate);
@@ -166,6 +167,7 @@ const PRELOAD: usize = 1;
 const SEARCHERS: Functions = &[
     ("searcher_preload", searcher_preload),
     ("searcher_Lua", searcher_lua),
+    ("searcher_C", searcher_c),
 ];
 
 fn searcher_preload<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
@@ -185,14 +187,7 @@ fn searcher_preload<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 
 fn searcher_lua<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let name = call.check_str(0)?;
-    let path = match call.upvalue(PACKAGE) {
-        Value::Table(package) => package.get_name(call.ctx, "path"),
-        _ => Value::Nil,
-    };
-    let Value::Str(path) = path else {
-        return Err(call.error("'package.path' must be a string"));
-    };
-    let file = match search(name.as_bytes(), path.as_bytes(), b".", b"/") {
+    let file = match search_field(call, name, "path")? {
         Ok(file) => file,
         Err(tried) => {
             let tried = call.ctx.string(&tried);
@@ -209,18 +204,41 @@ fn searcher_lua<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             let file = call.ctx.string(&file);
             call.ret(&[function.into(), file])
         }
-        Err(message) => {
-            let mut text = b"error loading module '".to_vec();
-            text.extend_from_slice(name.as_bytes());
-            text.extend_from_slice(b"' from file '");
-            text.extend_from_slice(&file);
-            text.extend_from_slice(b"':\n\t");
-            if let Value::Str(message) = message {
-                text.extend_from_slice(message.as_bytes());
-            }
-            Err(call.error(text))
+        Err(Value::Str(message)) => Err(not_loaded(call, name, &file, message.as_bytes())),
+        Err(_) => Err(not_loaded(call, name, &file, b"?")),
+    }
+}
+
+/// Looks for modules written in C, only to say that they cannot be loaded.
+fn searcher_c<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let name = call.check_str(0)?;
+    match search_field(call, name, "cpath")? {
+        Ok(file) => Err(not_loaded(call, name, &file, NO_LIBRARIES)),
+        Err(tried) => {
+            let tried = call.ctx.string(&tried);
+            call.ret1(tried)
         }
     }
+}
+
+/// Looks for a module along the path in a field of `package`.
+fn search_field<'gc>(call: &Call<'gc>, name: LuaStr<'gc>, field: &str) -> Result<Result<Vec<u8>, Vec<u8>>, Error<'gc>> {
+    let path = match call.upvalue(PACKAGE) {
+        Value::Table(package) => package.get_name(call.ctx, field),
+        _ => Value::Nil,
+    };
+    let Value::Str(path) = path else { return Err(call.error(format!("'package.{field}' must be a string"))) };
+    Ok(search(name.as_bytes(), path.as_bytes(), b".", b"/"))
+}
+
+fn not_loaded<'gc>(call: &Call<'gc>, name: LuaStr<'gc>, file: &[u8], why: &[u8]) -> Error<'gc> {
+    let mut text = b"error loading module '".to_vec();
+    text.extend_from_slice(name.as_bytes());
+    text.extend_from_slice(b"' from file '");
+    text.extend_from_slice(file);
+    text.extend_from_slice(b"':\n\t");
+    text.extend_from_slice(why);
+    call.error(text)
 }
 
 /// Slots of `require`. [`Call::state`] is the number of the searcher that runs.
@@ -273,7 +291,9 @@ fn next_searcher<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         if loader.is_function() {
             return run_loader(call, loader, extra);
         }
-        if let Value::Str(message) = loader {
+        if let Value::Str(message) = loader
+            && !message.is_empty()
+        {
             with_tried(call, |tried| {
                 tried.extend_from_slice(b"\n\t");
                 tried.extend_from_slice(message.as_bytes());

@@ -105,7 +105,7 @@ fn offset<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let size = text.len() as i64;
     let mut count = call.check_int(1)?;
     let start = position(
-        call.opt_int(2, if count > 0 { 1 } else { size + 1 })?,
+        call.opt_int(2, if count >= 0 { 1 } else { size + 1 })?,
         text.len(),
     );
     if start < 1 || start - 1 > size {

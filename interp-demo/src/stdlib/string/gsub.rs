@@ -24,6 +24,8 @@ struct Progress {
     current: (usize, usize),
     left: i64,
     count: i64,
+    /// Whether anything has been replaced: if not, the subject itself is the result.
+    changed: bool,
 }
 
 pub(super) fn gsub<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
@@ -46,6 +48,7 @@ pub(super) fn gsub<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         current: (0, 0),
         left,
         count: 0,
+        changed: is_text,
     };
     if is_text {
         return replace_by_text(call, progress);
@@ -91,7 +94,7 @@ fn subject_and_pattern<'gc>(call: &Call<'gc>) -> (&'gc [u8], &'gc [u8]) {
 
 fn finish<'gc>(call: &mut Call<'gc>, progress: &mut Progress) -> NativeResult<'gc> {
     let count = Value::Int(progress.count);
-    let result = if progress.count == 0 {
+    let result = if progress.count == 0 || !progress.changed {
         call.get(SUBJECT)
     } else {
         let (subject, _) = subject_and_pattern(call);
@@ -176,8 +179,10 @@ fn add<'gc>(
     let Some(mut progress) = holder.borrow::<Progress>() else {
         return Ok(());
     };
+    let keeps = matches!(value, Value::Nil | Value::Bool(false));
+    progress.changed |= !keeps;
     match value {
-        Value::Nil | Value::Bool(false) => {
+        _ if keeps => {
             let (subject, _) = subject_and_pattern(call);
             let (start, end) = progress.current;
             progress.out.extend_from_slice(&subject[start..end]);

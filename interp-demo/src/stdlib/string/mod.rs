@@ -137,10 +137,7 @@ fn byte<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let text = call.check_str(0)?.as_bytes();
     let first = call.opt_int(1, 1)?;
     let start = start_position(first, text.len());
-    let end = end_position(
-        call.opt_int(2, start.min(i32::MAX as usize) as i64)?,
-        text.len(),
-    );
+    let end = end_position(call.opt_int(2, first)?, text.len());
     if start > end {
         return call.ret0();
     }

@@ -16,7 +16,7 @@ const FLAGS_TEXT: &[u8] = b"-";
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum FormatError {
     /// More flags and digits than any valid directive has.
-    #[error("invalid format string to 'format'")]
+    #[error("invalid format (too long)")]
     TooLong,
     /// A flag, width or precision that the conversion does not take.
     #[error("invalid conversion specification: '{0}'")]
@@ -326,7 +326,7 @@ mod tests {
             ("%.5p", "invalid conversion specification: '%.5p'"),
             (
                 "%000000000000000000000d",
-                "invalid format string to 'format'",
+                "invalid format (too long)",
             ),
         ];
         for (format, message) in cases {
