@@ -1,6 +1,6 @@
 //! `load`, `loadfile` and `dofile`.
 
-use super::{binary, io};
+use super::io;
 use crate::vm::closure::{Closure, Function};
 use crate::vm::error::os_message;
 use crate::vm::native::{Call, NativeResult, Outcome};
@@ -8,9 +8,7 @@ use crate::vm::state::Ctx;
 use crate::vm::string::LuaStr;
 use crate::vm::userdata::UserData;
 use crate::vm::value::Value;
-
-/// What a compiled chunk begins with.
-const BINARY_MARK: u8 = 0x1B;
+use crate::{compiler, dump};
 
 /// Slots of `load` with a reader.
 const CHUNK_NAME: usize = 1;
@@ -92,7 +90,7 @@ fn finish<'gc>(
     mode: usize,
     environment: Value<'gc>,
 ) -> NativeResult<'gc> {
-    let is_binary = source.first() == Some(&BINARY_MARK);
+    let is_binary = dump::is_binary(source);
     let kind = if is_binary { "binary" } else { "text" };
     if let Some(allowed) = call.opt_str(mode)?
         && !allowed.as_bytes().contains(&kind.as_bytes()[0])
@@ -117,23 +115,12 @@ pub(super) fn compile<'gc>(
     name: &[u8],
     environment: Value<'gc>,
 ) -> Result<Closure<'gc>, Value<'gc>> {
-    if source.first() != Some(&BINARY_MARK) {
+    if !dump::is_binary(source) {
         return ctx.load(source, name, environment);
     }
-    match binary::load(source) {
+    match dump::load(source, name) {
         Ok(proto) => Ok(Closure::main(ctx, Function::new(ctx, &proto), environment)),
-        Err(error) => {
-            let shown = match name {
-                [b'@' | b'=', name @ ..] => name,
-                [BINARY_MARK, ..] => b"binary string",
-                name => name,
-            };
-            let message = format!(
-                "{}: bad binary format ({error})",
-                String::from_utf8_lossy(shown)
-            );
-            Err(ctx.string(message.as_bytes()))
-        }
+        Err(error) => Err(ctx.string(&error.message)),
     }
 }
 
@@ -148,9 +135,14 @@ pub(super) fn read_source(path: Option<&[u8]>) -> Result<(Vec<u8>, Vec<u8>), Vec
         None => (io::read_whole_stdin(), b"=stdin".to_vec()),
     };
     match outcome {
-        Ok(mut source) => {
-            skip_comment(&mut source);
-            Ok((source, name))
+        Ok(source) => {
+            let text = compiler::file_text(&source);
+            // A compiled chunk begins right after a first line that is no Lua.
+            let text = match text {
+                [b'\n', binary @ ..] if dump::is_binary(binary) => binary,
+                text => text,
+            };
+            Ok((text.to_vec(), name))
         }
         Err(error) => {
             let shown = String::from_utf8_lossy(&name[1..]).into_owned();
@@ -160,21 +152,6 @@ pub(super) fn read_source(path: Option<&[u8]>) -> Result<(Vec<u8>, Vec<u8>), Vec
                 "open"
             };
             Err(format!("cannot {action} {shown}: {}", os_message(&error)).into_bytes())
-        }
-    }
-}
-
-/// Blanks a byte-order mark and a first line that begins with `#`; the line end stays, so that lines keep their numbers.
-fn skip_comment(source: &mut Vec<u8>) {
-    if source.starts_with(b"\xEF\xBB\xBF") {
-        source.drain(..3);
-    }
-    if source.first() == Some(&b'#') {
-        let end = memchr::memchr(b'\n', source).unwrap_or(source.len());
-        source.drain(..end);
-        // A compiled chunk begins right after the line.
-        if source.get(1) == Some(&BINARY_MARK) {
-            source.remove(0);
         }
     }
 }

@@ -5,7 +5,6 @@
 //! small machine whose state lives in slots and in [`Call::state`](crate::vm::native::Call::state).
 
 mod base;
-mod binary;
 mod coroutine;
 mod debug;
 mod gc;

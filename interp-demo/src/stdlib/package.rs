@@ -222,12 +222,18 @@ fn searcher_c<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 /// Looks for a module along the path in a field of `package`.
-fn search_field<'gc>(call: &Call<'gc>, name: LuaStr<'gc>, field: &str) -> Result<Result<Vec<u8>, Vec<u8>>, Error<'gc>> {
+fn search_field<'gc>(
+    call: &Call<'gc>,
+    name: LuaStr<'gc>,
+    field: &str,
+) -> Result<Result<Vec<u8>, Vec<u8>>, Error<'gc>> {
     let path = match call.upvalue(PACKAGE) {
         Value::Table(package) => package.get_name(call.ctx, field),
         _ => Value::Nil,
     };
-    let Value::Str(path) = path else { return Err(call.error(format!("'package.{field}' must be a string"))) };
+    let Value::Str(path) = path else {
+        return Err(call.error(format!("'package.{field}' must be a string")));
+    };
     Ok(search(name.as_bytes(), path.as_bytes(), b".", b"/"))
 }
 

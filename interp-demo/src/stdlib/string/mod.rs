@@ -168,7 +168,7 @@ fn dump<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return Err(call.error("unable to dump given function"));
     };
     let strip = call.get(1).is_truthy();
-    let binary = crate::stdlib::binary::dump(function.proto(), strip);
+    let binary = crate::dump::save(function.proto(), strip);
     let binary = call.ctx.try_string(&binary)?;
     call.ret1(binary)
 }
