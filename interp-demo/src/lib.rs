@@ -12,5 +12,6 @@ pub mod proto;
 pub mod repl;
 pub mod runtime;
 pub mod stats;
+pub mod stdlib;
 pub mod text;
 pub mod vm;

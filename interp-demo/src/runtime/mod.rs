@@ -12,7 +12,6 @@ mod collect;
 mod figures;
 mod options;
 mod report;
-mod tmp;
 mod wait;
 mod watched;
 
@@ -104,7 +103,7 @@ impl Runtime {
         };
         runtime.enter(|ctx| {
             ctx.state.watched.set(watched);
-            tmp::open_all(ctx);
+            crate::stdlib::open_all(ctx);
         });
         runtime
     }

@@ -14,7 +14,9 @@ mod math;
 mod md5;
 mod os;
 mod package;
+mod process;
 pub mod random;
+mod socket;
 mod string;
 mod table;
 mod text_of;
@@ -41,6 +43,8 @@ pub fn open_all(ctx: Ctx<'_>) {
     debug::open(ctx);
     gc::open(ctx);
     md5::open(ctx);
+    process::open(ctx);
+    socket::open(ctx);
 }
 
 /// Makes natives of `functions` and puts them into `table`.
