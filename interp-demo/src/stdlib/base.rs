@@ -219,7 +219,7 @@ fn rawequal<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 
 fn rawlen<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     match call.get(0) {
-        Value::Table(table) => call.ret1(table.len()),
+        Value::Table(table) => call.ret1(table.len(call.ctx)),
         Value::Str(text) => call.ret1(text.len() as i64),
         _ => Err(call.arg_error(0, "table or string expected")),
     }
@@ -228,7 +228,7 @@ fn rawlen<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 fn rawget<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let table = call.check_table(0)?;
     let key = call.check_any(1)?;
-    call.ret1(table.get(key))
+    call.ret1(table.get(call.ctx, key))
 }
 
 fn rawset<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
@@ -261,7 +261,7 @@ fn setmetatable<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     if !call.ctx.metafield(table.into(), "__metatable").is_nil() {
         return Err(call.error("cannot change a protected metatable"));
     }
-    call.ctx.set_metatable(table.into(), metatable);
+    call.ctx.set_metatable(table.into(), metatable)?;
     call.ret1(table)
 }
 
@@ -295,7 +295,7 @@ fn ipairs<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 fn ipairs_next<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let index = call.check_int(1)?.wrapping_add(1);
     if let Value::Table(table) = call.get(0) {
-        let value = table.get_int(index);
+        let value = table.get_int(call.ctx, index);
         if !value.is_nil() {
             return call.ret(&[Value::Int(index), value]);
         }

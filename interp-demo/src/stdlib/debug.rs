@@ -224,7 +224,7 @@ fn setmetatable<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         Value::Table(metatable) => Some(metatable),
         _ => return Err(call.type_error(1, "nil or table")),
     };
-    call.ctx.set_metatable(value, metatable);
+    call.ctx.set_metatable(value, metatable)?;
     call.ret1(value)
 }
 

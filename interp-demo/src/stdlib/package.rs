@@ -173,7 +173,7 @@ const SEARCHERS: Functions = &[
 fn searcher_preload<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let name = call.check_str(0)?;
     let loader = match call.upvalue(PRELOAD) {
-        Value::Table(preload) => preload.get(name.into()),
+        Value::Table(preload) => preload.get(call.ctx, name.into()),
         _ => Value::Nil,
     };
     if loader.is_nil() {
@@ -255,7 +255,7 @@ const REQUIRE_SLOTS: usize = 3;
 
 fn require<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let name = call.check_str(NAME)?;
-    let module = call.ctx.state.loaded().get(name.into());
+    let module = call.ctx.state.loaded().get(call.ctx, name.into());
     if module.is_truthy() {
         return call.ret1(module);
     }
@@ -287,7 +287,7 @@ fn next_searcher<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     else {
         return call.ret0();
     };
-    let searcher = searchers.get_int(call.state);
+    let searcher = searchers.get_int(call.ctx, call.state);
     if searcher.is_nil() {
         return Err(not_found(call, name));
     }
@@ -331,7 +331,7 @@ fn run_loader<'gc>(
         if !result.is_nil() {
             loaded.set(call.ctx, name, result)?;
         }
-        let mut module = loaded.get(name);
+        let mut module = loaded.get(call.ctx, name);
         if module.is_nil() {
             module = Value::Bool(true);
             loaded.set(call.ctx, name, module)?;

@@ -52,7 +52,8 @@ pub(in crate::stdlib) fn handle<'gc>(ctx: Ctx<'gc>, stream: Stream) -> Value<'gc
 pub(super) fn shared_handle<'gc>(ctx: Ctx<'gc>, stream: Shared) -> Value<'gc> {
     let value = Value::UserData(UserData::new(ctx, Handle(stream)));
     if let Value::Table(metatable) = ctx.state.registry().get_name(ctx, TYPE_NAME) {
-        ctx.set_metatable(value, Some(metatable));
+        // Only a table that becomes weak can fail for want of memory.
+        let _ = ctx.set_metatable(value, Some(metatable));
     }
     value
 }

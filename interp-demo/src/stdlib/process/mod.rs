@@ -126,14 +126,14 @@ fn class<'gc>(ctx: Ctx<'gc>) -> Table<'gc> {
 fn index<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let key = call.get(1);
     if let Value::Table(methods) = call.upvalue(0) {
-        let method = methods.get(key);
+        let method = methods.get(call.ctx, key);
         if !method.is_nil() {
             return call.ret1(method);
         }
     }
     let field = match call.get(0) {
         Value::UserData(data) => match data.user_value() {
-            Value::Table(fields) => fields.get(key),
+            Value::Table(fields) => fields.get(call.ctx, key),
             _ => Value::Nil,
         },
         _ => Value::Nil,

@@ -19,8 +19,8 @@ pub(super) fn command<'gc>(call: &Call<'gc>, path: &[u8]) -> Result<Command, Err
         _ => return Err(call.type_error(1, "table")),
     };
     if let Some(args) = table(call, options, "args")? {
-        for i in 1..=args.len() {
-            let text = text(call, args.get_int(i), "args")?;
+        for i in 1..=args.len(call.ctx) {
+            let text = text(call, args.get_int(call.ctx, i), "args")?;
             command.arg(OsStr::from_bytes(&text));
         }
     }

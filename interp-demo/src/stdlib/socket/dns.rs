@@ -59,16 +59,16 @@ fn ret_ip<'gc>(call: &mut Call<'gc>, addresses: &[SocketAddr]) -> NativeResult<'
     let ips = Table::new(ctx);
     for address in addresses.iter().filter(|address| address.is_ipv4()) {
         let ip = ctx.string(address.ip().to_string().as_bytes());
-        ips.set_int(ctx, ips.len() + 1, ip)?;
+        ips.set_int(ctx, ips.len(ctx) + 1, ip)?;
     }
-    if ips.is_empty() {
+    if ips.is_empty(ctx) {
         return common::ret_failure(call, message::UNKNOWN_HOST);
     }
     let info = Table::new(ctx);
     info.set_name(ctx, "name", call.get(0));
     info.set_name(ctx, "alias", Table::new(ctx));
     info.set_name(ctx, "ip", ips);
-    call.ret(&[ips.get_int(1), info.into()])
+    call.ret(&[ips.get_int(ctx, 1), info.into()])
 }
 
 fn ret_list<'gc>(call: &mut Call<'gc>, addresses: &[SocketAddr]) -> NativeResult<'gc> {
@@ -80,7 +80,7 @@ fn ret_list<'gc>(call: &mut Call<'gc>, addresses: &[SocketAddr]) -> NativeResult
         let ip = ctx.string(address.ip().to_string().as_bytes());
         entry.set_name(ctx, "family", family);
         entry.set_name(ctx, "addr", ip);
-        list.set_int(ctx, list.len() + 1, entry.into())?;
+        list.set_int(ctx, list.len(ctx) + 1, entry.into())?;
     }
     call.ret1(list)
 }

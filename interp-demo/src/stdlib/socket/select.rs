@@ -104,7 +104,7 @@ pub(super) fn select<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 fn list<'gc>(call: &Call<'gc>, slot: usize) -> Result<Vec<Value<'gc>>, Error<'gc>> {
     match call.get(slot) {
         Value::Nil => Ok(Vec::new()),
-        Value::Table(table) => Ok((1..=table.len()).map(|i| table.get_int(i)).collect()),
+        Value::Table(table) => Ok((1..=table.len(call.ctx)).map(|i| table.get_int(call.ctx, i)).collect()),
         _ => Err(call.type_error(slot, "table")),
     }
 }
@@ -120,7 +120,7 @@ fn selected<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     };
     let receivers = call.state as usize;
     for i in 0..receivers {
-        let object = waited_for.get_int(i as i64 + 1);
+        let object = waited_for.get_int(call.ctx, i as i64 + 1);
         let buffered = state_of(object).is_some_and(|state| state.buffered);
         if buffered && !ready.iter().any(|&(index, _)| index == i) {
             ready.push((i, Interest::Readable));
@@ -131,9 +131,9 @@ fn selected<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.push(to_receive.into());
     call.push(to_send.into());
     for &(index, _) in &ready {
-        let object = waited_for.get_int(index as i64 + 1);
+        let object = waited_for.get_int(call.ctx, index as i64 + 1);
         let table = if index < receivers { to_receive } else { to_send };
-        let place = table.len() + 1;
+        let place = table.len(call.ctx) + 1;
         table.set_int(call.ctx, place, object)?;
         table.set(call.ctx, object, Value::Int(place))?;
     }

@@ -42,7 +42,7 @@ fn fail<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             metatable
         }
     };
-    ctx.set_metatable(failure.into(), Some(metatable));
+    ctx.set_metatable(failure.into(), Some(metatable))?;
     Err(crate::vm::error::Error::new(failure))
 }
 
@@ -66,7 +66,7 @@ fn protected<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             (Value::Table(failure), Value::Table(class))
                 if failure.metatable().is_some_and(|m| m.ptr_eq(class)) =>
             {
-                call.ret(&[Value::Nil, failure.get_int(1)])
+                call.ret(&[Value::Nil, failure.get_int(ctx, 1)])
             }
             _ => Err(crate::vm::error::Error::new(error)),
         }

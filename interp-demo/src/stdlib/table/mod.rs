@@ -91,11 +91,11 @@ fn insert<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let List::Plain(table) = check_list(call, 0, ALL)? else {
         return slow::insert(call);
     };
-    let next = table.len().wrapping_add(1);
+    let next = table.len(call.ctx).wrapping_add(1);
     let position = insert_position(call, next)?;
     let value = call.get(call.len() - 1);
     for index in (position..next).rev() {
-        table.set_int(call.ctx, index + 1, table.get_int(index))?;
+        table.set_int(call.ctx, index + 1, table.get_int(call.ctx, index))?;
     }
     table.set_int(call.ctx, position, value)?;
     call.ret0()
@@ -121,12 +121,12 @@ fn remove<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let List::Plain(table) = check_list(call, 0, ALL)? else {
         return slow::remove(call);
     };
-    let size = table.len();
+    let size = table.len(call.ctx);
     let position = remove_position(call, size)?;
-    let removed = table.get_int(position);
+    let removed = table.get_int(call.ctx, position);
     let last = position.max(size);
     for index in position..last {
-        table.set_int(call.ctx, index, table.get_int(index + 1))?;
+        table.set_int(call.ctx, index, table.get_int(call.ctx, index + 1))?;
     }
     table.set_int(call.ctx, last, Value::Nil)?;
     call.ret1(removed)
@@ -187,7 +187,7 @@ fn move_<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         } else {
             step
         };
-        target.set_int(call.ctx, to + offset, source.get_int(from + offset))?;
+        target.set_int(call.ctx, to + offset, source.get_int(call.ctx, from + offset))?;
     }
     call.ret1(target)
 }
@@ -210,7 +210,7 @@ fn unpack<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let first = call.opt_int(1, 1)?;
     let last = match (call.is_none_or_nil(2), list) {
         (false, _) => call.check_int(2)?,
-        (true, Some(table)) => table.len(),
+        (true, Some(table)) => table.len(call.ctx),
         (true, None) => return slow::unpack_len(call),
     };
     if first > last {
@@ -227,7 +227,7 @@ fn unpack<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return slow::unpack(call, first, count);
     };
     for index in first..=last {
-        call.push(table.get_int(index));
+        call.push(table.get_int(call.ctx, index));
     }
     call.ret_top(count)
 }
@@ -239,7 +239,7 @@ fn concat<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return slow::concat(call);
     };
     let first = call.opt_int(2, 1)?;
-    let last = call.opt_int(3, table.len())?;
+    let last = call.opt_int(3, table.len(call.ctx))?;
     concat_plain(call, table, call.get(1), (first, last), first)
 }
 
@@ -258,7 +258,7 @@ fn concat_plain<'gc>(
     let mut out = Vec::new();
     let mut index = first;
     while index <= last {
-        match table.get_int(index) {
+        match table.get_int(call.ctx, index) {
             Value::Str(text) => out.extend_from_slice(text.as_bytes()),
             Value::Int(int) => crate::text::number::write_int(&mut out, int),
             Value::Float(float) => crate::text::number::write_float(&mut out, float),

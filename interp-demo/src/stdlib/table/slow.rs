@@ -362,7 +362,7 @@ fn gather<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return Err(call.error("too many results to unpack"));
     }
     for index in 1..=count {
-        call.push(list.get_int(index));
+        call.push(list.get_int(call.ctx, index));
     }
     call.ret_top(count as usize)
 }

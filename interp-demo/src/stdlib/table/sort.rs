@@ -21,7 +21,7 @@ pub(super) fn sort<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let List::Plain(table) = check_list(call, 0, ALL)? else {
         return slow::sort(call);
     };
-    let len = table.len();
+    let len = table.len(call.ctx);
     let comparison = check_comparison(call, len)?;
     begin(call, table, len, comparison, Value::Nil)
 }
@@ -82,7 +82,7 @@ fn sort_alike<'gc>(call: &mut Call<'gc>, list: Table<'gc>, len: i64) -> Result<b
     let mut values = Vec::with_capacity(len.max(0) as usize);
     let (mut strings, mut ints, mut floats) = (true, true, true);
     for index in 1..=len {
-        let value = list.get_int(index);
+        let value = list.get_int(call.ctx, index);
         strings &= matches!(value, Value::Str(_));
         ints &= matches!(value, Value::Int(_));
         floats &= matches!(value, Value::Float(float) if !float.is_nan());
@@ -115,7 +115,7 @@ fn run<'gc>(call: &mut Call<'gc>, mut less: bool) -> NativeResult<'gc> {
         return call.ret0();
     };
     let comparison = call.get(COMPARISON);
-    let at = |place: u64| list.get_int(place.cast_signed());
+    let at = |place: u64| list.get_int(call.ctx, place.cast_signed());
     loop {
         let Some(mut sorter) = holder.borrow::<Sorter>() else {
             return call.ret0();
