@@ -1,4 +1,52 @@
-//! A memory allocator that lends idle heaps to a scavenger thread.
+//! A memory allocator that lends idle heaps to a scavenger thread, which gives their free memory back to the OS.
+//!
+//! A program that waits holds memory that it does not use. Its thread could give that back before it waits, but then
+//! the next request would wait for the kernel. So the thread *lends* its heap for the time of the wait: [`Heap::park`],
+//! or [`idle_start`] and [`idle_end`] for the thread's default heap. A scavenger thread sweeps what is lent, and the
+//! owner takes it back in nanoseconds, whenever it likes.
+//!
+//! - Lending costs a few loads when there is nothing to give, and never wakes anybody then.
+//! - The owner never waits for the kernel: a sweep only unlinks memory, and stops as soon as the owner wants the heap;
+//!   the system calls come when it is given up.
+//! - Memory that was free for 100 ms goes, in units of 4 KiB, also from inside pages that are in use.
+//! - With nothing left to give back the scavenger sleeps without a timeout: an idle process makes no wake-ups at all.
+//! - A heap in use pays nothing for this: allocating and freeing are a handful of instructions without atomics.
+//!
+//! # Example
+//! ```
+//! use allocator_api2::vec::Vec;
+//! use sleepy_alloc::Heap;
+//!
+//! # fn poll() {}
+//! let heap = Heap::new()?;
+//! let mut request = Vec::with_capacity_in(64 * 1024, &heap);
+//! request.extend_from_slice(b"GET / HTTP/1.1");
+//! drop(request);
+//!
+//! let parked = heap.park();
+//! poll(); // the scavenger may take what the request left behind
+//! drop(parked);
+//! # Ok::<(), allocator_api2::alloc::AllocError>(())
+//! ```
+//!
+//! # Layers
+//! A layer uses only what stands below it.
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | `idle`, `scavenger`, `fork` | the default heaps; the thread that sweeps and purges; what a fork must find |
+//! | `purge` | policy: what is old enough, when to come next (pure) |
+//! | `heap` | first-class heaps: fast paths, pages of a class, large blocks, sweeps |
+//! | [`pages`] | runs of slices for collectors |
+//! | `flight` | giving released units back, in runs |
+//! | `hole`, `page` | free units inside used pages; descriptors and free lists |
+//! | `arena`, `units`, `bitmap` | address space, slices, the state of each unit |
+//! | `park`, `schedule`, [`lock`] | the words on which threads agree, checked with loom |
+//! | `os` | system calls |
+//!
+//! # Limits
+//! Linux is what it is measured on; other Unix builds through one file (`os/other.rs`). 64-bit only. It is not yet a
+//! global allocator: blocks are freed through the heap that they came from, and go with it when it is dropped.
 // A model builds only what it models.
 #![cfg_attr(loom, allow(dead_code, missing_docs))]
 

@@ -23,7 +23,7 @@ use core::ptr::{self, NonNull};
 use inner::Inner;
 
 /// A heap of its own: blocks allocated in it through `&Heap`, which is an
-/// [`Allocator`](allocator_api2::alloc::Allocator), are freed together when it is dropped.
+/// [`Allocator`], are freed together when it is dropped.
 ///
 /// A heap can move to another thread, but only one thread at a time can use it.
 ///
