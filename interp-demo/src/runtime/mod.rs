@@ -40,6 +40,12 @@ pub fn interrupt() {
     INTERRUPTED.store(true, Ordering::Relaxed);
 }
 
+/// Whether an [`interrupt`] is still pending: the program has not come to a safe point since.
+#[must_use]
+pub fn interrupt_is_pending() -> bool {
+    is_interrupted()
+}
+
 /// Whether the running program was asked to stop.
 #[inline]
 pub(crate) fn is_interrupted() -> bool {
@@ -201,6 +207,11 @@ impl Runtime {
                 Next::Serve => {
                     if let Some(end) = self.serve() {
                         return end;
+                    }
+                    if INTERRUPTED.swap(false, Ordering::Relaxed) {
+                        // The native that has waited does not go on.
+                        self.enter(|ctx| ctx.drop_answer());
+                        trouble = Some(Trouble::Interrupted);
                     }
                 }
                 Next::End(end) => return end,

@@ -18,7 +18,6 @@ pub(super) fn start<'gc>(
 
 /// `handler, function, args… → true, results… | false, message`
 fn guarded<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    call.hide();
     call.xpcall_top(call.len() - 2, 0, |call| {
         let ok = call.outcome() == Outcome::Done;
         let count = call.result_count();

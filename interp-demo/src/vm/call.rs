@@ -122,12 +122,7 @@ fn call_native<'gc>(
             Ok(After::Done)
         }
         other => {
-            let shown = if call.hidden {
-                Flags::HIDDEN
-            } else {
-                Flags::NONE
-            };
-            let frame = Frame::native(func, call.top, results, flags.with(shown));
+            let frame = Frame::native(func, call.top, results, flags);
             thread.frames().push(frame);
             match other {
                 Ok(Flow::Pending) if !call.overflow => pend(ctx, thread, &mut call),

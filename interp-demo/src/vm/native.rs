@@ -145,8 +145,6 @@ pub struct Call<'gc> {
     pub(super) outcome: Outcome,
     /// Whether the native has a frame of its own (it has one from its first continuation on).
     pub(super) framed: bool,
-    /// Whether the frame, once there is one, is left out of tracebacks.
-    pub(super) hidden: bool,
     /// Set when a push found no room.
     pub(super) overflow: bool,
     pub(super) pending: Pending<'gc>,
@@ -163,7 +161,6 @@ impl<'gc> Call<'gc> {
             results_at: top,
             outcome: Outcome::Done,
             framed: false,
-            hidden: false,
             overflow: false,
             pending: Pending::None,
         }
@@ -195,11 +192,6 @@ impl<'gc> Call<'gc> {
         if let Value::Native(native) = self.function() {
             native.set_upvalue(self.ctx, i, value);
         }
-    }
-
-    /// Leaves this native out of tracebacks, once it has a frame.
-    pub(crate) fn hide(&mut self) {
-        self.hidden = true;
     }
 
     /// The number of slots: at first the number of arguments.

@@ -286,6 +286,11 @@ impl<'gc> Ctx<'gc> {
         self.state.answer.replace(Some(answer));
     }
 
+    /// Forgets an answer that nobody will take.
+    pub(crate) fn drop_answer(self) {
+        self.state.answer.take();
+    }
+
     /// Compiles a chunk and makes a function of it, with `env` as its first upvalue.
     ///
     /// # Errors

@@ -85,7 +85,9 @@ impl<'gc> Table<'gc> {
         let body = self.body();
         let len = body.array_len.get();
         let hint = body.border.get();
-        if hint < len && (hint == 0 || !body.item(hint - 1).is_nil()) {
+        // A last item with a value says the most: only then may the border lie in the hash part.
+        if hint < len && body.item(len - 1).is_nil() && (hint == 0 || !body.item(hint - 1).is_nil())
+        {
             // The border often is where it was, or one item further on.
             if body.item(hint).is_nil() {
                 return i64::from(hint);
