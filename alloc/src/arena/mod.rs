@@ -225,6 +225,19 @@ impl Arena {
         Ok(dirty_units == 0 && pending::is_zero_when_purged())
     }
 
+    /// Claims the `count` slices from `start` on if all are free; tells whether they are zero. Needs the claim lock.
+    fn claim_at(&'static self, start: usize, count: usize) -> Option<bool> {
+        let end = (start + count).min(self.slices.load(Ordering::Relaxed) as usize);
+        self.free.find_run(start, end, count, 1)?;
+        self.free.clear(start..end);
+        self.high.fetch_max(end as u32, Ordering::Relaxed);
+        let claimed = self.claim_units(start, count);
+        if claimed.is_err() {
+            self.free.set(start..end);
+        }
+        claimed.ok()
+    }
+
     /// Gives a run back. Its contents are lost.
     fn give_back(&'static self, start: usize, count: usize, tick: u32) {
         for index in start..start + count {
@@ -280,6 +293,14 @@ pub(crate) fn claim(count: usize, align: usize) -> Option<Run> {
         .or_else(|| grow(count, align)?.claim(count, align));
     CLAIM.unlock();
     run
+}
+
+/// Claims `count` slices right behind a claimed run that ends before `slice`; tells whether they are zero.
+pub(crate) fn extend(slice: Slice, count: usize) -> Option<bool> {
+    CLAIM.lock();
+    let claimed = slice.arena.claim_at(slice.index, count);
+    CLAIM.unlock();
+    claimed
 }
 
 /// Maps a new arena with room for the run: as large as the options say, or smaller where the OS allows no more.

@@ -140,21 +140,23 @@ static SPARE: AtomicPtr<Inner> = AtomicPtr::new(ptr::null_mut());
 /// All heaps ever made, newest first. Release publishes a new one to the acquire of those who walk the list.
 static NEWEST: AtomicPtr<Inner> = AtomicPtr::new(ptr::null_mut());
 
-/// Heaps made from one mapping.
-const CHUNK_HEAPS: usize = 16;
+/// Memory for heaps that were never made, and its bytes. Guarded by [`SPARE_LOCK`].
+static FRESH: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
+static FRESH_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes of a mapping that heaps are made from.
+const CHUNK_BYTES: usize = 64 * 1024;
 
 /// A heap without pages, or `None` when the OS gives no memory for one.
 pub(crate) fn obtain() -> Option<&'static Inner> {
     options::start();
     SPARE_LOCK.lock();
-    if SPARE.load(Ordering::Relaxed).is_null() {
-        make_chunk();
-    }
     // SAFETY: heaps are never unmapped.
-    let heap: Option<&'static Inner> = unsafe { SPARE.load(Ordering::Relaxed).as_ref() };
-    if let Some(heap) = heap {
+    let spare: Option<&'static Inner> = unsafe { SPARE.load(Ordering::Relaxed).as_ref() };
+    if let Some(heap) = spare {
         SPARE.store(heap.spare_next.get().cast_mut(), Ordering::Relaxed);
     }
+    let heap = spare.or_else(make);
     SPARE_LOCK.unlock();
     heap
 }
@@ -168,25 +170,26 @@ pub(crate) fn give_up(heap: &'static Inner) {
     SPARE_LOCK.unlock();
 }
 
-/// Makes more heaps. Needs the lock.
+/// Makes another heap. Needs the lock.
 #[cold]
-fn make_chunk() {
-    let Some(memory) = os::map(CHUNK_HEAPS * size_of::<Inner>()) else {
-        return;
-    };
-    for index in 0..CHUNK_HEAPS {
-        // SAFETY: inside the new mapping, which is aligned to an OS page and nobody else's.
-        let heap = unsafe {
-            let place = memory.cast::<Inner>().add(index);
-            place.write(Inner::new());
-            place.as_ref()
-        };
-        heap.older
-            .store(NEWEST.load(Ordering::Relaxed), Ordering::Relaxed);
-        heap.spare_next.set(SPARE.load(Ordering::Relaxed));
-        SPARE.store(ptr::from_ref(heap).cast_mut(), Ordering::Relaxed);
-        NEWEST.store(ptr::from_ref(heap).cast_mut(), Ordering::Release);
+fn make() -> Option<&'static Inner> {
+    if FRESH_BYTES.load(Ordering::Relaxed) < size_of::<Inner>() {
+        FRESH.store(os::map(CHUNK_BYTES)?.as_ptr(), Ordering::Relaxed);
+        FRESH_BYTES.store(CHUNK_BYTES, Ordering::Relaxed);
     }
+    let place = FRESH.load(Ordering::Relaxed).cast::<Inner>();
+    // SAFETY: the mapping has room for a heap here, which is nobody's yet; it starts at an OS page, so every heap in it
+    // is aligned.
+    let heap = unsafe {
+        place.write(Inner::new());
+        &*place
+    };
+    FRESH.store(place.wrapping_add(1).cast(), Ordering::Relaxed);
+    FRESH_BYTES.fetch_sub(size_of::<Inner>(), Ordering::Relaxed);
+    heap.older
+        .store(NEWEST.load(Ordering::Relaxed), Ordering::Relaxed);
+    NEWEST.store(place, Ordering::Release);
+    Some(heap)
 }
 
 /// All heaps that were ever made, those that are not in use included. Only their atomic parts may be looked at.

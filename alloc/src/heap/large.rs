@@ -76,15 +76,20 @@ impl Inner {
         scavenger::nudge();
     }
 
-    /// Makes a large block serve another size where its slices allow; false if it has to move.
+    /// Makes a large block serve another size where it is, with the free slices behind it if need be; false if it has to
+    /// move.
     pub(crate) fn resize_large(&self, page: &Page, new: Layout) -> bool {
         let bytes = new.size().next_multiple_of(UNIT_BYTES);
         let old_bytes = page.block_bytes.get();
         // A block that leaves half of its slices idle had better move.
-        if page.kind.get() != Kind::Large || bytes > page.bytes() || bytes * 2 < page.bytes() {
+        if page.kind.get() != Kind::Large || bytes * 2 < page.bytes() {
             return false;
         }
-        if bytes > old_bytes && !take_tail(page, bytes) {
+        if bytes > old_bytes && !take_tail(page, bytes.min(page.bytes())) {
+            return false;
+        }
+        if bytes > page.bytes() && !extend(page, bytes) {
+            release_tail(page, old_bytes);
             return false;
         }
         if bytes < old_bytes {
@@ -99,6 +104,20 @@ impl Inner {
         page.block_bytes.set(bytes);
         true
     }
+}
+
+/// Adds free slices to the end of a run, so that it holds `bytes`; false if there are none.
+fn extend(page: &Page, bytes: usize) -> bool {
+    let old_slices = page.slices.get() as usize;
+    let slices = bytes.div_ceil(SLICE_BYTES);
+    let Some(zeroed) = arena::extend(page.slice().add(old_slices), slices - old_slices) else {
+        return false;
+    };
+    page.slices.set(slices as u32);
+    if !zeroed {
+        release_tail(page, bytes);
+    }
+    true
 }
 
 /// The units of each slice of the run that lie beyond its first `bytes`.

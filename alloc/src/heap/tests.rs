@@ -219,6 +219,54 @@ fn memory_that_the_os_refuses_is_not_taken_for_zero() {
 }
 
 #[test]
+fn a_large_block_grows_into_the_free_slices_behind_it() {
+    let heap = Heap::new().unwrap();
+    let layout = |size| Layout::from_size_align(size, 8).unwrap();
+    // A run of its own place: other tests take and free slices at the same time.
+    let room = heap.alloc_slices(600).unwrap().ptr;
+    // SAFETY: the run is given up; the block is live until it is freed.
+    unsafe {
+        heap.free_slices(room, 600);
+        let block = heap.alloc(layout(300_000)).unwrap();
+        block.write_bytes(7, 300_000);
+        let mut size = 300_000;
+        let mut here = block;
+        for grown in [310_000, 400_000, 1_000_000, 990_000, 3_000_000] {
+            here = heap.realloc(here, layout(size), layout(grown)).unwrap();
+            let kept = size.min(grown);
+            let bytes = core::slice::from_raw_parts(here.as_ptr(), kept);
+            assert!(bytes.iter().all(|&byte| byte == 7));
+            here.write_bytes(7, grown);
+            size = grown;
+            heap.home.check();
+            purge_everything();
+        }
+        heap.free(here);
+    }
+    heap.home.check();
+    assert_eq!((heap.live_bytes(), heap.committed_bytes()), (0, 0));
+}
+
+#[test]
+fn a_refused_thread_leaves_the_work_to_parks() {
+    let heap = Heap::new().unwrap();
+    let held: Vec<_> = (0..500)
+        .map(|_| Held::new(&heap, 4000, 1).unwrap())
+        .collect();
+    held.into_iter()
+        .skip(1)
+        .step_by(2)
+        .for_each(|held| held.free(&heap));
+    failing_after(Call::Spawn, 0, || {
+        for _ in 0..3 {
+            drop(heap.park());
+            heap.home.check();
+        }
+    });
+    Held::new(&heap, 4000, 1).unwrap().free(&heap);
+}
+
+#[test]
 fn without_a_thread_parks_do_a_part_of_the_work() {
     let heap = Heap::new().unwrap();
     let held: Vec<_> = (0..500)

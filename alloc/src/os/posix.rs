@@ -7,14 +7,15 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 /// Stack of the scavenger, which needs a few KiB.
 const STACK_BYTES: usize = 128 * 1024;
 
-/// Where the first aligned mapping is tried: far above programs and heaps, far below libraries and stacks.
-const FIRST_HINT: usize = 4 << 40;
+/// Where aligned mappings are tried, from a place by chance in this range on: far above programs and heaps, far below
+/// libraries and stacks.
+const HINTS: core::ops::Range<usize> = 4 << 40..20 << 40;
 
 /// Aligned addresses tried before asking for more than is needed and cutting.
 const HINT_TRIES: usize = 8;
 
-/// The next aligned address to try. Relaxed: a hint only, a lost update costs one try.
-static NEXT_HINT: AtomicUsize = AtomicUsize::new(FIRST_HINT);
+/// The next aligned address to try, or 0 before the first. Relaxed: a hint only, a lost update costs one try.
+static NEXT_HINT: AtomicUsize = AtomicUsize::new(0);
 
 /// Maps `bytes` at `hint` or wherever the kernel likes.
 pub(super) fn map(hint: Option<usize>, bytes: usize) -> Option<NonNull<u8>> {
@@ -39,6 +40,9 @@ pub(super) fn map(hint: Option<usize>, bytes: usize) -> Option<NonNull<u8>> {
 
 /// See [`super::map_aligned`].
 pub(super) fn map_aligned(bytes: usize, align_bytes: usize) -> Option<NonNull<u8>> {
+    if NEXT_HINT.load(Ordering::Relaxed) == 0 {
+        let _ = NEXT_HINT.compare_exchange(0, chance_hint(), Ordering::Relaxed, Ordering::Relaxed);
+    }
     let step = bytes.next_multiple_of(align_bytes);
     for _ in 0..HINT_TRIES {
         let hint = NEXT_HINT
@@ -52,6 +56,16 @@ pub(super) fn map_aligned(bytes: usize, align_bytes: usize) -> Option<NonNull<u8
         unsafe { unmap(found, bytes) };
     }
     cut_aligned(bytes, align_bytes)
+}
+
+/// An address to try that cannot be known beforehand: the kernel's own choice of addresses, and the clock.
+fn chance_hint() -> usize {
+    let local = 0u8;
+    let seed = (ptr::from_ref(&local).addr() as u64)
+        ^ (ptr::from_ref(&NEXT_HINT).addr() as u64).rotate_left(20)
+        ^ now_ns();
+    let mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
+    HINTS.start + mixed as usize % (HINTS.end - HINTS.start)
 }
 
 /// Maps more than is needed and unmaps what lies before and after the aligned part.
