@@ -8,6 +8,7 @@ use super::arguments::{Action, Invocation, Script};
 use super::figures::{self, Figures};
 use crate::repl;
 use crate::runtime::{End, Options, Runtime};
+use crate::stdlib::io::{flush_all, flush_stdout};
 use crate::vm::{Ctx, Value};
 
 /// Why the program ends before its time.
@@ -58,7 +59,7 @@ pub fn run(invocation: &Invocation) -> ExitCode {
     if close {
         runtime.close();
     }
-    let _ = io::stdout().flush();
+    flush_all();
     runtime.finish_trace();
     if let Err(message) = figures.write(&runtime) {
         report(Some(&program), message.as_bytes());
@@ -172,6 +173,7 @@ fn print_version() -> io::Result<()> {
 
 /// Writes an error message to standard error, after the program's name if it's given.
 pub fn report(program: Option<&str>, message: &[u8]) {
+    flush_stdout();
     let prefix = program.map_or(String::new(), |program| format!("{program}: "));
     // There is nobody to tell that standard error can't be written.
     let _ = io::stderr().write_all(&[prefix.as_bytes(), message, b"\n"].concat());

@@ -7,6 +7,7 @@ mod lines;
 use std::io::{self, IsTerminal, Write};
 
 use crate::runtime::{End, Runtime};
+use crate::stdlib::io::flush_stdout;
 use crate::vm::Ctx;
 
 pub use chunk::{Read, read_chunk};
@@ -25,6 +26,7 @@ pub fn run(runtime: &mut Runtime) -> End {
     loop {
         let (prompt, prompt2) =
             runtime.enter(|ctx| (prompt(ctx, "_PROMPT", "> "), prompt(ctx, "_PROMPT2", ">> ")));
+        flush_stdout();
         let end = match read_chunk(&mut *lines, [&prompt, &prompt2]) {
             Ok(Read::Chunk { text, source }) => {
                 lines.remember(&text);
@@ -53,7 +55,6 @@ pub fn run(runtime: &mut Runtime) -> End {
 }
 
 fn report(message: &[u8]) {
-    let _ = io::stdout().flush();
     let _ = io::stderr().write_all(&[message, b"\n"].concat());
 }
 
