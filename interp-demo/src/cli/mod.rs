@@ -2,6 +2,7 @@
 
 mod arguments;
 mod figures;
+mod interrupt;
 mod pipe;
 mod program;
 
@@ -9,6 +10,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 pub use arguments::{Action, Invocation, Script, StatsFormat, TraceFormat};
+pub use interrupt::stop_on_interrupt;
 pub use pipe::die_of_broken_pipe;
 
 /// Runs the program with the words of its command line, of which the first is its name.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use super::arguments::{Action, Invocation, Script};
 use super::figures::{self, Figures};
+use super::interrupt::stop_on_interrupt;
 use crate::repl;
 use crate::runtime::{End, Options, Runtime};
 use crate::stdlib::io::{flush_all, flush_stdout};
@@ -110,12 +111,6 @@ fn steps(invocation: &Invocation, program: &str, runtime: &mut Runtime) -> Step 
         }
     }
     Ok(())
-}
-
-/// Ctrl-C stops the running program at its next safe point.
-fn stop_on_interrupt() {
-    // Without a handler Ctrl-C still ends the process.
-    let _ = ctrlc::set_handler(crate::runtime::interrupt);
 }
 
 /// Sets the global table `arg`: the script at 0, its arguments from 1 on, and what stands before it below 0.

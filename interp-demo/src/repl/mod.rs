@@ -6,6 +6,7 @@ mod lines;
 
 use std::io::{self, IsTerminal, Write};
 
+use crate::cli::stop_on_interrupt;
 use crate::runtime::{End, Runtime};
 use crate::stdlib::io::flush_stdout;
 use crate::vm::Ctx;
@@ -60,6 +61,7 @@ fn report(message: &[u8]) {
 
 /// Runs a chunk and shows its values by the global `print`.
 fn run_chunk(runtime: &mut Runtime, source: &[u8]) -> End {
+    stop_on_interrupt();
     let end = runtime.do_string(source, chunk::CHUNK_NAME);
     let has_values = end == End::Done && runtime.enter(|ctx| ctx.results().len() > 1);
     if !has_values {
