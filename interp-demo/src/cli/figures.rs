@@ -38,8 +38,8 @@ impl Figures {
     pub(super) fn write(self, runtime: &Runtime) -> Result<(), String> {
         match self {
             Self::None => {}
-            Self::Table => eprint!("{}", runtime.stats().to_table()),
-            Self::Json => eprintln!("{}", runtime.stats().to_json()),
+            Self::Table => complain(&runtime.stats().to_table()),
+            Self::Json => complain(&(runtime.stats().to_json() + "\n")),
             Self::JsonFile(path, mut file) => {
                 let line = runtime.stats().to_json() + "\n";
                 file.write_all(line.as_bytes())
@@ -64,4 +64,9 @@ pub(super) fn open_trace(invocation: &Invocation) -> Result<Option<GcTrace>, Str
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> String {
     format!("cannot write '{}': {error}", path.display())
+}
+
+fn complain(text: &str) {
+    // There is nobody to tell that standard error can't be written.
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
