@@ -94,14 +94,29 @@ fn object<'gc>(ctx: Ctx<'gc>, mut child: Child) -> UserData<'gc> {
             fields.set_name(ctx, name, super::io::handle(ctx, stream));
         }
     };
-    let (read, write) = (Access { read: true, write: false }, Access { read: false, write: true });
+    let (read, write) = (
+        Access {
+            read: true,
+            write: false,
+        },
+        Access {
+            read: false,
+            write: true,
+        },
+    );
     pipe("stdin", child.stdin.take().map(OwnedFd::from), write);
     pipe("stdout", child.stdout.take().map(OwnedFd::from), read);
     pipe("stderr", child.stderr.take().map(OwnedFd::from), read);
     let pid = child.id();
     fields.set_name(ctx, "pid", i64::from(pid));
 
-    let object = UserData::new(ctx, Process { state: State::Running(child), pid });
+    let object = UserData::new(
+        ctx,
+        Process {
+            state: State::Running(child),
+            pid,
+        },
+    );
     object.set_user_value(ctx, fields.into());
     object.set_metatable(ctx, Some(class(ctx)));
     object
@@ -149,7 +164,9 @@ fn kill<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         .and_then(rustix::process::Signal::from_named_raw)
         .ok_or_else(|| call.arg_error(1, "invalid signal"))?;
     let process = this(call)?;
-    let pid = i32::try_from(process.pid).ok().and_then(rustix::process::Pid::from_raw);
+    let pid = i32::try_from(process.pid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
     // Until it is waited for, an ended process keeps its number: the signal can not reach another.
     match (&process.state, pid) {
         (State::Running(_) | State::WaitedFor, Some(pid)) => {

@@ -78,7 +78,11 @@ fn waited<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn ret_status<'gc>(call: &mut Call<'gc>, status: ExitStatus) -> NativeResult<'gc> {
-    let success = if status.success() { Value::Bool(true) } else { Value::Nil };
+    let success = if status.success() {
+        Value::Bool(true)
+    } else {
+        Value::Nil
+    };
     let (how, number) = match (status.code(), status.signal()) {
         (Some(code), _) => ("exit", code),
         (None, signal) => ("signal", signal.unwrap_or_default()),

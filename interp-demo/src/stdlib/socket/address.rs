@@ -100,7 +100,10 @@ mod tests {
         assert_eq!(parse("::1", 80, Family::Any), known("[::1]:80"));
         assert_eq!(parse("*", 80, Family::Any), known("0.0.0.0:80"));
         assert_eq!(parse("*", 80, Family::V6), known("[::]:80"));
-        assert_eq!(parse("localhost", 80, Family::V4), Host::Named("localhost".to_owned()));
+        assert_eq!(
+            parse("localhost", 80, Family::V4),
+            Host::Named("localhost".to_owned())
+        );
     }
 
     #[test]

@@ -159,10 +159,16 @@ mod tests {
         receive(&mut buffer, b"one\r");
         assert_eq!(buffer.find(Pattern::Line), Found::Needs(1));
         receive(&mut buffer, b"\n\ntail");
-        assert_eq!(buffer.find(Pattern::Line), Found::Whole { take: 4, skip: 1 });
+        assert_eq!(
+            buffer.find(Pattern::Line),
+            Found::Whole { take: 4, skip: 1 }
+        );
         assert_eq!(&*without_returns(&buffer.bytes()[..4]), b"one");
         buffer.consume(5);
-        assert_eq!(buffer.find(Pattern::Line), Found::Whole { take: 0, skip: 1 });
+        assert_eq!(
+            buffer.find(Pattern::Line),
+            Found::Whole { take: 0, skip: 1 }
+        );
         buffer.consume(1);
         assert_eq!(buffer.find(Pattern::Line), Found::Needs(1));
         assert_eq!(buffer.partial(Pattern::Line), 4);
@@ -181,10 +187,16 @@ mod tests {
         receive(&mut buffer, b"12345");
         assert_eq!(buffer.find(Pattern::Bytes(8)), Found::Needs(3));
         assert_eq!(buffer.partial(Pattern::Bytes(3)), 3);
-        assert_eq!(buffer.find(Pattern::Bytes(5)), Found::Whole { take: 5, skip: 0 });
+        assert_eq!(
+            buffer.find(Pattern::Bytes(5)),
+            Found::Whole { take: 5, skip: 0 }
+        );
         buffer.consume(5);
         assert!(buffer.is_empty());
-        assert_eq!(buffer.find(Pattern::Bytes(0)), Found::Whole { take: 0, skip: 0 });
+        assert_eq!(
+            buffer.find(Pattern::Bytes(0)),
+            Found::Whole { take: 0, skip: 0 }
+        );
     }
 
     #[test]
@@ -207,8 +219,13 @@ mod tests {
     #[test]
     fn an_absurd_number_of_bytes_is_not_allocated() {
         let mut buffer = RecvBuffer::default();
-        assert_eq!(buffer.find(Pattern::Bytes(usize::MAX)), Found::Needs(usize::MAX));
-        buffer.fill(usize::MAX, |room| Ok(room.len().min(1))).unwrap();
+        assert_eq!(
+            buffer.find(Pattern::Bytes(usize::MAX)),
+            Found::Needs(usize::MAX)
+        );
+        buffer
+            .fill(usize::MAX, |room| Ok(room.len().min(1)))
+            .unwrap();
         assert!(buffer.storage.len() <= 2 * KEEP_BYTES);
     }
 
@@ -216,7 +233,11 @@ mod tests {
     fn a_failed_read_changes_nothing() {
         let mut buffer = RecvBuffer::default();
         receive(&mut buffer, b"abc");
-        assert!(buffer.fill(10, |_| Err(io::ErrorKind::WouldBlock.into())).is_err());
+        assert!(
+            buffer
+                .fill(10, |_| Err(io::ErrorKind::WouldBlock.into()))
+                .is_err()
+        );
         assert_eq!(buffer.bytes(), b"abc");
     }
 }

@@ -380,6 +380,9 @@ mod tests {
                 break;
             }
         }
-        assert!(matches!(failed, Some(libc::EPIPE | libc::ECONNRESET)), "{failed:?}");
+        assert!(
+            matches!(failed, Some(libc::EPIPE | libc::ECONNRESET)),
+            "{failed:?}"
+        );
     }
 }

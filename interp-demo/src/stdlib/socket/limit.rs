@@ -119,7 +119,10 @@ mod tests {
     #[test]
     fn what_is_left_runs_out() {
         let deadline = limits(1e-6, -1.0).deadline_from(5);
-        assert_eq!(deadline.left_from(5), Some(Some(Duration::from_nanos(1000))));
+        assert_eq!(
+            deadline.left_from(5),
+            Some(Some(Duration::from_nanos(1000)))
+        );
         assert_eq!(deadline.left_from(1005), None);
         assert_eq!(deadline.left_from(2000), None);
         assert_eq!(Deadline::NEVER.left_from(2000), Some(None));

@@ -95,7 +95,9 @@ pub(super) fn select<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     }
     let timeout = match any_buffered {
         true => Some(Duration::ZERO),
-        false => Deadline::after(seconds).left().unwrap_or(Some(Duration::ZERO)),
+        false => Deadline::after(seconds)
+            .left()
+            .unwrap_or(Some(Duration::ZERO)),
     };
     call.suspend(Suspend::Poll { fds, timeout }, selected)
 }
@@ -104,7 +106,9 @@ pub(super) fn select<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 fn list<'gc>(call: &Call<'gc>, slot: usize) -> Result<Vec<Value<'gc>>, Error<'gc>> {
     match call.get(slot) {
         Value::Nil => Ok(Vec::new()),
-        Value::Table(table) => Ok((1..=table.len(call.ctx)).map(|i| table.get_int(call.ctx, i)).collect()),
+        Value::Table(table) => Ok((1..=table.len(call.ctx))
+            .map(|i| table.get_int(call.ctx, i))
+            .collect()),
         _ => Err(call.type_error(slot, "table")),
     }
 }
@@ -132,7 +136,11 @@ fn selected<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.push(to_send.into());
     for &(index, _) in &ready {
         let object = waited_for.get_int(call.ctx, index as i64 + 1);
-        let table = if index < receivers { to_receive } else { to_send };
+        let table = if index < receivers {
+            to_receive
+        } else {
+            to_send
+        };
         let place = table.len(call.ctx) + 1;
         table.set_int(call.ctx, place, object)?;
         table.set(call.ctx, object, Value::Int(place))?;

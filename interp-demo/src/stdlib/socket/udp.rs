@@ -52,7 +52,14 @@ fn this<'gc>(call: &Call<'gc>) -> Result<RefMut<'gc, Udp>, Error<'gc>> {
 
 fn tostring<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let connected = this(call)?.0.peer().is_ok();
-    common::ret_name(call, if connected { "udp{connected}" } else { "udp{unconnected}" })
+    common::ret_name(
+        call,
+        if connected {
+            "udp{connected}"
+        } else {
+            "udp{unconnected}"
+        },
+    )
 }
 
 pub(super) fn udp<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
@@ -132,7 +139,14 @@ fn wait_for<'gc>(
     then: NativeFn,
 ) -> NativeResult<'gc> {
     match (Deadline::from_number(call.state).left(), udp.0.fd()) {
-        (Some(timeout), Some(fd)) => call.suspend(Suspend::WaitFd { fd, interest, timeout }, then),
+        (Some(timeout), Some(fd)) => call.suspend(
+            Suspend::WaitFd {
+                fd,
+                interest,
+                timeout,
+            },
+            then,
+        ),
         _ => common::ret_failure(call, message::TIMEOUT),
     }
 }
@@ -193,7 +207,9 @@ fn receivefrom<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 
 /// Slots: the object, the size, whether the sender's address is wanted.
 fn start_receive<'gc>(call: &mut Call<'gc>, with_sender: bool) -> NativeResult<'gc> {
-    let size = call.opt_int(1, DATAGRAM_BYTES)?.clamp(0, MAX_DATAGRAM_BYTES);
+    let size = call
+        .opt_int(1, DATAGRAM_BYTES)?
+        .clamp(0, MAX_DATAGRAM_BYTES);
     let mut udp = this(call)?;
     if udp.0.fd().is_none() {
         let any = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);

@@ -187,7 +187,11 @@ fn move_<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         } else {
             step
         };
-        target.set_int(call.ctx, to + offset, source.get_int(call.ctx, from + offset))?;
+        target.set_int(
+            call.ctx,
+            to + offset,
+            source.get_int(call.ctx, from + offset),
+        )?;
     }
     call.ret1(target)
 }

@@ -324,10 +324,7 @@ mod tests {
             ("%.3c", "invalid conversion specification: '%.3c'"),
             ("%05s", "invalid conversion specification: '%05s'"),
             ("%.5p", "invalid conversion specification: '%.5p'"),
-            (
-                "%000000000000000000000d",
-                "invalid format (too long)",
-            ),
+            ("%000000000000000000000d", "invalid format (too long)"),
         ];
         for (format, message) in cases {
             assert_eq!(check(format).unwrap_err(), message, "{format}");

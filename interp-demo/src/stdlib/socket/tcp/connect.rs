@@ -63,12 +63,12 @@ fn connect_first<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let port = common::port(call, 2)?;
     match address::parse(&host, port, family) {
         Host::Known(addresses) => connect_to(call, addresses),
-        Host::Named(name) => resolver::resolve(call, name, port, |call| {
-            match resolver::resolved(call) {
+        Host::Named(name) => {
+            resolver::resolve(call, name, port, |call| match resolver::resolved(call) {
                 Ok(addresses) => connect_to(call, addresses),
                 Err(why) => common::ret_failure(call, &why),
-            }
-        }),
+            })
+        }
     }
 }
 

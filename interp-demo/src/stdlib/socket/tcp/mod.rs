@@ -104,7 +104,14 @@ fn wait_for<'gc>(
 ) -> Option<NativeResult<'gc>> {
     let timeout: Option<Duration> = Deadline::from_number(call.state).left()?;
     let fd = fd?;
-    Some(call.suspend(Suspend::WaitFd { fd, interest, timeout }, then))
+    Some(call.suspend(
+        Suspend::WaitFd {
+            fd,
+            interest,
+            timeout,
+        },
+        then,
+    ))
 }
 
 /// `shutdown([mode])`

@@ -15,7 +15,13 @@ pub(super) fn send<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.state = this(call)?.0.limits.deadline().to_number();
     let data = call.check_str(1)?;
     let len = data.len() as i64;
-    let from_end = |index: i64| if index < 0 { len.saturating_add(index) + 1 } else { index };
+    let from_end = |index: i64| {
+        if index < 0 {
+            len.saturating_add(index) + 1
+        } else {
+            index
+        }
+    };
     let first = from_end(call.opt_int(2, 1)?).max(1);
     let last = from_end(call.opt_int(3, -1)?).min(len);
     call.set(1, data.into());
@@ -38,7 +44,10 @@ fn send_more<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         _ => None,
     };
     while next < end && failed.is_none() {
-        match tcp.0.write_some(&data.as_bytes()[next as usize..end as usize]) {
+        match tcp
+            .0
+            .write_some(&data.as_bytes()[next as usize..end as usize])
+        {
             Ok(count) => next += count as i64,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 call.set(2, Value::Int(next));
