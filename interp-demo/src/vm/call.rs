@@ -186,9 +186,13 @@ pub(super) fn continue_native<'gc>(
     const OVER: Flags = Flags::PROTECTED
         .with(Flags::HANDLER)
         .with(Flags::NO_YIELD)
+        .with(Flags::IN_CALLBACK)
         .with(Flags::FAILED);
     // SAFETY: the frame on top, not kept beyond the copy.
     let frame = unsafe { *thread.frame() };
+    if frame.flags.has(Flags::IN_CALLBACK) {
+        thread.set_callbacks(thread.callbacks().saturating_sub(1));
+    }
     if frame.flags.has(Flags::NO_YIELD) {
         thread.set_no_yield(thread.no_yield() - 1);
     }
@@ -242,7 +246,9 @@ pub(super) fn pend<'gc>(
         Pending::None => Err(ctx.error("a native function has lost its way")),
         Pending::Call { at, then, guard } => {
             let func = call.base + at;
-            wait(then, func, guard_flags(guard));
+            wait(then, func, guard_flags(guard).with(Flags::IN_CALLBACK));
+            thread.set_callbacks(thread.callbacks() + 1);
+            check_nesting(ctx, thread)?;
             match guard {
                 Guard::NoYield => thread.set_no_yield(thread.no_yield() + 1),
                 Guard::Handler(slot) => {
@@ -300,6 +306,22 @@ pub(super) fn pend<'gc>(
         Pending::Unwound { failed } => unwind::unwound(ctx, thread, failed.then(|| call.get(0))),
         Pending::Handled => unwind::handled(ctx, thread, call.get(call.len().wrapping_sub(1))),
     }
+}
+
+/// How many natives may wait for one another's callbacks, as in PUC Lua (where each takes some of the C stack).
+const MAX_CALLBACKS: u32 = 195;
+/// How many more there may be while an error is handled.
+const HANDLER_CALLBACKS: u32 = 30;
+
+fn check_nesting<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<(), Error<'gc>> {
+    let limit = match thread.handlers() {
+        0 => MAX_CALLBACKS,
+        _ => MAX_CALLBACKS + HANDLER_CALLBACKS,
+    };
+    if thread.callbacks() > limit {
+        return Err(ctx.error("C stack overflow").placed());
+    }
+    Ok(())
 }
 
 const fn guard_flags(guard: Guard) -> Flags {

@@ -67,26 +67,29 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
         }
         // The value of something that may fail.
         macro_rules! attempt {
-            ($e:expr) => {
+            ($e:expr) => {{
+                // Before, not after: what fails may have pushed the frame of a native.
+                save!();
                 match $e {
                     Ok(v) => v,
-                    Err(error) => {
-                        save!();
-                        return Err(super::describe::locate(ctx, thread, error));
-                    }
+                    Err(error) => return Err(super::describe::locate(ctx, thread, error)),
+                }
+            }};
+        }
+        // After something that may have pushed or popped frames: `frame` is not to be used any more.
+        macro_rules! go_on_after {
+            ($after:expr) => {
+                match $after {
+                    After::Lua | After::Done => continue 'frame,
+                    After::Switch => return Ok(Leave::Switch),
+                    After::Leave => return Ok(Leave::Host),
                 }
             };
         }
-        // After something that may have pushed or popped frames.
         macro_rules! go_on {
             ($e:expr) => {{
-                save!();
-                match $e {
-                    Ok(After::Lua | After::Done) => continue 'frame,
-                    Ok(After::Switch) => return Ok(Leave::Switch),
-                    Ok(After::Leave) => return Ok(Leave::Host),
-                    Err(error) => return Err(super::describe::locate(ctx, thread, error)),
-                }
+                let after = attempt!($e);
+                go_on_after!(after)
             }};
         }
         macro_rules! safe_point {
@@ -255,7 +258,7 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                         save!();
                         match attempt!(slow::$other(ctx, thread, a, b)) {
                             slow::Test::Known(answer) => test!(answer, $i),
-                            slow::Test::Called(after) => go_on!(Ok::<_, Error<'gc>>(after)),
+                            slow::Test::Called(after) => go_on_after!(after),
                         }
                     }
                 }
@@ -651,9 +654,7 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                     let first = base_index + u32::from(i.a());
                     match attempt!(super::finish::concat(ctx, thread, first, u32::from(i.b()))) {
                         After::Done => safe_point!(u32::from(i.a()) + 1),
-                        After::Lua => continue 'frame,
-                        After::Switch => return Ok(Leave::Switch),
-                        After::Leave => return Ok(Leave::Host),
+                        after => go_on_after!(after),
                     }
                 }
                 Op::Close => {
@@ -675,7 +676,7 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                         save!();
                         match attempt!(slow::equals(ctx, thread, a, b)) {
                             slow::Test::Known(answer) => test!(answer, i),
-                            slow::Test::Called(after) => go_on!(Ok::<_, Error<'gc>>(after)),
+                            slow::Test::Called(after) => go_on_after!(after),
                         }
                     } else {
                         test!(false, i);
@@ -739,7 +740,8 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                                 safe_point!(u32::from(i.a()) + results as u32);
                             }
                         }
-                        after => go_on!(after),
+                        Ok(after) => go_on_after!(after),
+                        Err(error) => return Err(super::describe::locate(ctx, thread, error)),
                     }
                 }
                 Op::TailCall => {
@@ -814,7 +816,8 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                     save!();
                     match precall(ctx, thread, callee, i16::from(i.c()), Flags::NONE) {
                         Ok(After::Done) => regs = window(thread, base_index),
-                        after => go_on!(after),
+                        Ok(after) => go_on_after!(after),
+                        Err(error) => return Err(super::describe::locate(ctx, thread, error)),
                     }
                 }
                 Op::TForLoop => {

@@ -43,6 +43,9 @@ impl Flags {
     pub const UNWINDING: Flags = Flags(1 << 9);
     /// A finalizer.
     pub const FINALIZER: Flags = Flags(1 << 10);
+    /// A native whose callback runs.
+    pub const IN_CALLBACK: Flags = Flags(1 << 11);
+
     pub const NONE: Flags = Flags(0);
 
     #[inline(always)]

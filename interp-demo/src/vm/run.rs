@@ -99,6 +99,7 @@ impl<'gc> Ctx<'gc> {
         thread.set_no_yield(0);
         thread.set_root();
         thread.set_handlers(0);
+        thread.set_callbacks(0);
         thread.begin(self, function)?;
         let first = thread.top();
         thread.ensure_stack(self, first + args.len() as u32)?;

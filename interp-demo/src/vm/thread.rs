@@ -87,6 +87,8 @@ pub struct ThreadBody<'gc> {
     no_yield: Cell<u32>,
     /// How many coroutines stand below it, each resumed by the one before.
     depth: Cell<u32>,
+    /// How many natives wait for a callback on it.
+    callbacks: Cell<u32>,
     /// How many message handlers run on it, one in another.
     handlers: Cell<u32>,
 }
@@ -141,6 +143,7 @@ impl<'gc> Thread<'gc> {
                 root: Cell::new(false),
                 no_yield: Cell::new(0),
                 depth: Cell::new(0),
+                callbacks: Cell::new(0),
                 handlers: Cell::new(0),
             },
         ))
@@ -223,6 +226,14 @@ impl<'gc> Thread<'gc> {
 
     pub(super) fn set_depth(self, depth: u32) {
         self.body().depth.set(depth);
+    }
+
+    pub(super) fn callbacks(self) -> u32 {
+        self.body().callbacks.get()
+    }
+
+    pub(super) fn set_callbacks(self, count: u32) {
+        self.body().callbacks.set(count);
     }
 
     pub(super) fn handlers(self) -> u32 {

@@ -132,6 +132,7 @@ fn catch<'gc>(
     // The catcher itself may have both flags, but not for what it has caught.
     thread.set_no_yield(count(Flags::NO_YIELD));
     thread.set_handlers(count(Flags::IN_HANDLER));
+    thread.set_callbacks(count(Flags::IN_CALLBACK));
     // SAFETY: the frame on top, not kept beyond the expression.
     let level = unsafe { (*thread.frame()).aux };
     thread.close_upvalues(ctx, level);
