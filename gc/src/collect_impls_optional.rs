@@ -1,12 +1,23 @@
-//! [`Collect`] for containers of other crates, each behind the feature of its name.
+//! [`Collect`] and write barriers for containers of other crates, each behind the feature of its name.
 //!
 //! The rules are kept as in `collect_impls`. Hashers must be `'static`, so that they hold no pointers into an arena.
 
 #[cfg(feature = "hashbrown")]
 mod hash_tables {
-    use hashbrown::{HashMap, HashSet, HashTable};
+    use std::hash::{BuildHasher, Hash};
 
-    use crate::collect::{Collect, Trace};
+    use hashbrown::{Equivalent, HashMap, HashSet, HashTable};
+
+    use crate::{
+        barrier::IndexWrite,
+        collect::{Collect, Trace},
+    };
+
+    // SAFETY: whatever the hash, a value that is found is the map's own.
+    unsafe impl<K: Eq + Hash, V, S: BuildHasher, Q: Hash + Equivalent<K> + ?Sized> IndexWrite<&Q>
+        for HashMap<K, V, S>
+    {
+    }
 
     // SAFETY: keys and values are traced.
     unsafe impl<'gc, K, V, S> Collect<'gc> for HashMap<K, V, S>
@@ -60,9 +71,22 @@ mod hash_tables {
 
 #[cfg(feature = "indexmap")]
 mod index_maps {
-    use indexmap::{IndexMap, IndexSet};
+    use std::hash::{BuildHasher, Hash};
 
-    use crate::collect::{Collect, Trace};
+    use indexmap::{Equivalent, IndexMap, IndexSet};
+
+    use crate::{
+        barrier::IndexWrite,
+        collect::{Collect, Trace},
+    };
+
+    // SAFETY: whatever the hash, a value that is found is the map's own.
+    unsafe impl<K, V, S: BuildHasher, Q: Hash + Equivalent<K> + ?Sized> IndexWrite<&Q>
+        for IndexMap<K, V, S>
+    {
+    }
+    // SAFETY: the values are the map's own.
+    unsafe impl<K, V, S> IndexWrite<usize> for IndexMap<K, V, S> {}
 
     // SAFETY: keys and values are traced.
     unsafe impl<'gc, K: Collect<'gc>, V: Collect<'gc>, S: Send + 'static> Collect<'gc>
@@ -96,7 +120,7 @@ mod index_maps {
 
 #[cfg(feature = "slotmap")]
 mod slot_maps {
-    use slotmap::{DefaultKey, DenseSlotMap, HopSlotMap, Key, KeyData, SecondaryMap, SlotMap};
+    use slotmap::{DefaultKey, DenseSlotMap, Key, KeyData, SecondaryMap, SlotMap};
 
     use crate::collect::{Collect, Trace};
 
@@ -118,7 +142,7 @@ mod slot_maps {
         )* };
     }
 
-    slot_maps!(SlotMap, HopSlotMap, DenseSlotMap, SecondaryMap);
+    slot_maps!(SlotMap, DenseSlotMap, SecondaryMap);
 
     crate::static_collect!(KeyData);
     crate::static_collect!(DefaultKey);
