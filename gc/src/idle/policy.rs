@@ -14,8 +14,8 @@ use super::switches::Switches;
 /// priced: the CPU time that the last cycles took, scaled to the live bytes of today, must not
 /// exceed a price for each byte allocated since. This is at the same time the cap on idle work: over
 /// any stretch of time the cycles that waits start cost at most `long_price_ns_per_kib` for each
-/// KiB allocated, as far as the estimate is right. A cycle that freed little doubles what must be
-/// allocated before the next, so that a heap that only grows is soon left alone; each allocated byte
+/// KiB allocated, as far as the estimate is right. A second cycle in a row that freed little doubles what
+/// must be allocated before the next, so that a heap that only grows is soon left alone; each allocated byte
 /// brings the next start nearer, so that it is never left alone for good; and without allocation
 /// nothing starts at all.
 ///

@@ -6,8 +6,9 @@ use super::collector::{IdleHint, StackDepth};
 use super::policy::{Policy, ns_of};
 use crate::step::Progress;
 
-/// A cycle that freed too little doubles what the next one needs, up to this often.
-const MAX_BACKOFF: u32 = 8;
+/// From the second in a row on, a cycle that freed too little doubles what the next one needs, up to
+/// seven times.
+const MAX_MISSES: u32 = 8;
 
 /// Before any cycle was seen: what small strings in one big table cost.
 const FIRST_COST_NS_PER_KIB: u64 = 30;
@@ -31,7 +32,7 @@ pub(super) struct WaitSpan {
 pub(super) struct StartRule {
     last: Option<Cost>,
     under_way: UnderWay,
-    /// How many cycles in a row have freed too little, at most [`MAX_BACKOFF`].
+    /// How many cycles in a row have freed too little, at most [`MAX_MISSES`].
     misses: u32,
     /// Waits yet to let pass, for a collector that does not tell what was allocated.
     skip_waits: u32,
@@ -94,7 +95,9 @@ impl StartRule {
             false => (policy.start_bytes, policy.price_ns_per_kib),
         };
         let paid_for_bytes = self.cost_ns(hint.live_bytes).saturating_mul(1024) / ns_per_kib.max(1);
-        let needed_bytes = (floor_bytes as u64).max(paid_for_bytes) << self.misses;
+        // One miss may be the program's start, or a heap that has just grown: it is forgiven.
+        let backoff = self.misses.saturating_sub(1);
+        let needed_bytes = (floor_bytes as u64).max(paid_for_bytes) << backoff;
         hint.allocated_bytes_since_cycle as u64 >= needed_bytes.max(1)
     }
 
@@ -152,7 +155,7 @@ impl StartRule {
         let productive = cycle.freed_bytes as u128 >= enough.max(1);
         self.misses = match productive {
             true => 0,
-            false => (self.misses + 1).min(MAX_BACKOFF),
+            false => (self.misses + 1).min(MAX_MISSES),
         };
         // Without a count of allocations waits stand in for it: 1, 3, 7 … of them pass, and the next
         // one that begins takes off one more.

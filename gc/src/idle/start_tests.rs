@@ -82,7 +82,7 @@ fn an_unproductive_cycle_doubles_what_the_next_one_needs_and_a_productive_one_fo
         cycle(&mut rule, hint(MIB, MIB), MS / 10, 10 * KIB, MIB);
         assert_eq!(
             needed(&rule, MIB, SHORT),
-            (256 * KIB) << misses.min(MAX_BACKOFF)
+            (256 * KIB) << (misses.min(MAX_MISSES) - 1)
         );
     }
     cycle(&mut rule, hint(64 * MIB, MIB), MS / 10, 60 * MIB, MIB);
