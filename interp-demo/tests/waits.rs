@@ -1,0 +1,67 @@
+//! The libraries that wait, run by the interpreter itself, with and without sleeping, and, where there is one, by a
+//! stock Lua with LuaSocket: what the tests expect is what programs written for that expect.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn script(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/lua").join(name)
+}
+
+/// Runs a command that is expected to print "ok".
+fn expect_ok(command: &mut Command) {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_secs(60) {
+            child.kill().unwrap();
+            panic!("{command:?} hangs");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && out == "ok\n", "{command:?}: {:?}\n{out}{err}", output.status);
+}
+
+fn sleepy_lua() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_sleepy-lua"))
+}
+
+fn in_all_ways(name: &str) {
+    expect_ok(sleepy_lua().arg(script(name)));
+    expect_ok(sleepy_lua().arg("--no-sleepy").arg(script(name)));
+    for switch in ["SLEEPY_SWEEP", "SLEEPY_MARK", "SLEEPY_START", "SLEEPY_PARK"] {
+        expect_ok(sleepy_lua().arg(script(name)).env(switch, "0"));
+    }
+}
+
+#[test]
+fn sockets() {
+    in_all_ways("socket.lua");
+}
+
+#[test]
+fn processes() {
+    in_all_ways("process.lua");
+}
+
+#[test]
+fn stock_lua_agrees() {
+    let has_luasocket = Command::new("lua5.4")
+        .args(["-e", "require 'socket'"])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if has_luasocket {
+        expect_ok(Command::new("lua5.4").arg(script("socket.lua")));
+    } else {
+        eprintln!("SKIPPED: no lua5.4 with LuaSocket here");
+    }
+}
