@@ -151,6 +151,7 @@ impl Runtime {
     pub fn close(&mut self) {
         self.enter(|ctx| ctx.finalize_all());
         self.run_finalizers();
+        crate::stdlib::io::flush_all();
     }
 
     /// Writes out what `--gc-trace` holds back; to be called before the process ends.

@@ -215,6 +215,10 @@ pub(super) fn close<'gc>(
         }
         return Ok(After::Switch);
     }
+    if thread.depth() >= MAX_DEPTH {
+        deliver_error(thread, ctx.string(b"C stack overflow"));
+        return Ok(After::Switch);
+    }
     target.frames().truncate(1);
     enter(ctx, thread, target);
     unwind::begin_unwinding(ctx, target, 0, failure)?;
