@@ -1,4 +1,52 @@
-//! An incremental garbage collector that works while the program waits.
+//! An incremental garbage collector for language runtimes that works while the program waits.
+//!
+//! An [`Arena`] is a heap with a root. Its objects are named by [`Gc`] pointers, which are one word, `Copy`, and branded
+//! with a lifetime `'gc` that no two callbacks share: safe code can neither take a pointer out of its arena nor keep one
+//! over a collection. The names and shapes are gc-arena's wherever the concept is the same.
+//!
+//! ```
+//! use sleepy_gc::{Arena, Budget, Collect, Gc, Lock, Rootable};
+//! use std::time::Duration;
+//!
+//! #[derive(Collect)]
+//! #[collect(no_drop)]
+//! struct Node<'gc> {
+//!     name: String,
+//!     next: Lock<Option<Gc<'gc, Node<'gc>>>>,
+//! }
+//!
+//! let mut arena = Arena::<Rootable![Gc<'_, Node<'_>>]>::new(|mc| {
+//!     Gc::new(mc, Node { name: "first".into(), next: Lock::new(None) })
+//! });
+//! arena.mutate(|mc, first| {
+//!     let second = Gc::new(mc, Node { name: "second".into(), next: Lock::new(Some(*first)) });
+//!     // A store into an object passes a write barrier.
+//!     sleepy_gc::barrier::unlock!(Gc::write(mc, *first), Node, next).set(Some(second));
+//! });
+//!
+//! // Collection happens between callbacks only, in steps that are as long as they are told to be.
+//! arena.start_cycle();
+//! while arena.has_work() {
+//!     arena.step(Budget::Time(Duration::from_micros(15)));
+//! }
+//! arena.mutate(|_, first| assert_eq!(first.next.get().unwrap().name, "second"));
+//! ```
+//!
+//! # What is where
+//!
+//! - [`Arena::mutate`] runs the program, [`Arena::step`] and [`Arena::collect_debt`] collect. A program that allocates asks
+//!   [`Arena::debt_due`] (one compare) now and then; [`pacing`] says what it owes.
+//! - [`idle`] collects while the program waits, and lends the heap's free memory to the allocator's scavenger.
+//! - [`collections`] and [`ephemeron`] hold what would otherwise be one long step or escape the accounting: use them in
+//!   place of `Vec` and `HashMap` for anything that can grow large.
+//! - [`Collect`] is the contract of what may live in an arena; derive it. [`barrier`] and [`lock`] have interior
+//!   mutability; [`roots`] has handles that leave the callback.
+//! - [`metrics`] counts, for one arena and for all.
+//!
+//! # Limits
+//!
+//! A `Vec` or a `HashMap` of the standard library inside an object is one unit of work, however large. A destructor is
+//! one unit too. Types aligned to more than 64 KiB can't live in an arena.
 
 // The derive macros name this crate by an absolute path, here too.
 extern crate self as sleepy_gc;
