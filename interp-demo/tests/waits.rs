@@ -6,7 +6,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 fn script(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/lua").join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/lua")
+        .join(name)
 }
 
 /// Runs a command that is expected to print "ok".
@@ -26,8 +28,15 @@ fn expect_ok(command: &mut Command) {
         std::thread::sleep(Duration::from_millis(5));
     }
     let output = child.wait_with_output().unwrap();
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success() && out == "ok\n", "{command:?}: {:?}\n{out}{err}", output.status);
+    let (out, err) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert!(
+        output.status.success() && out == "ok\n",
+        "{command:?}: {:?}\n{out}{err}",
+        output.status
+    );
 }
 
 fn sleepy_lua() -> Command {

@@ -158,7 +158,7 @@ fn errors() {
         ],
         ": shown\n",
     );
-    fails(&["-e", "error()"], ": nil\n");
+    fails(&["-e", "error()"], "(error object is a nil value)");
     let end = lua(&["."]);
     assert_eq!(end.code, Some(1), "{}", end.stderr);
 }
@@ -269,7 +269,11 @@ fn interactive_mode() {
         end.stdout
     );
     let end = lua_reading(&["-i"], "x = [[a\nb]] print(x)\nx =");
-    assert!(end.stdout.ends_with("> >> a\nb\n> >> \n"), "{}", end.stdout);
+    assert!(
+        end.stdout.ends_with("> >> a\nb\n> >> > \n"),
+        "{}",
+        end.stdout
+    );
 }
 
 #[test]

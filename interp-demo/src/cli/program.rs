@@ -44,6 +44,7 @@ pub fn run(invocation: &Invocation) -> ExitCode {
         }
     };
     let mut runtime = Runtime::new(Options {
+        ignore_environment: invocation.ignore_environment,
         sleepy: invocation.sleepy,
         scavenger: invocation.scavenger,
         memory_limit_bytes: invocation.memory_limit_bytes,

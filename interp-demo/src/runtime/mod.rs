@@ -81,6 +81,7 @@ impl Runtime {
     /// A state with all libraries.
     #[must_use]
     pub fn new(mut options: Options) -> Runtime {
+        let ignore_environment = options.ignore_environment;
         if !options.scavenger {
             let without = sleepy_alloc::Options {
                 scavenger: false,
@@ -109,6 +110,11 @@ impl Runtime {
         };
         runtime.enter(|ctx| {
             ctx.state.watched.set(watched);
+            if ignore_environment {
+                ctx.state
+                    .registry()
+                    .set_name(ctx, "LUA_NOENV", Value::Bool(true));
+            }
             crate::stdlib::open_all(ctx);
         });
         runtime

@@ -17,6 +17,8 @@ pub enum GcTrace {
 /// Options of a [`Runtime`](super::Runtime).
 #[derive(Debug)]
 pub struct Options {
+    /// Whether the variables of the environment that steer Lua are ignored.
+    pub ignore_environment: bool,
     /// Whether waits collect and lend the heap.
     pub sleepy: bool,
     /// Whether a scavenger thread gives memory back.
@@ -36,6 +38,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Options {
+            ignore_environment: false,
             sleepy: true,
             scavenger: true,
             memory_limit_bytes: None,

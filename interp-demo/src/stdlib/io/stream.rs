@@ -271,7 +271,13 @@ impl Stream {
         let file = self.file.as_mut().ok_or_else(bad_descriptor)?;
         let outcome = file.write_all(&self.output);
         self.output.clear();
-        outcome
+        match outcome {
+            // Standard output leads nowhere any more: there is nobody to go on for.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe && self.keep_open => {
+                crate::cli::die_of_broken_pipe()
+            }
+            outcome => outcome,
+        }
     }
 
     /// Moves the file position; the new one, from the start.
