@@ -87,7 +87,7 @@ impl History {
         if waited_ns < self.short_ns {
             self.short_ns = waited_ns;
         } else {
-            self.short_ns += (waited_ns - self.short_ns) / 64;
+            self.short_ns += (waited_ns - self.short_ns) / 1024;
         }
     }
 
@@ -99,14 +99,15 @@ impl History {
     /// How long the next step may be, `elapsed_ns` into a wait that anything can end.
     ///
     /// Half of what hardly any wait fell short of is taken for safe; a step is a small part of what
-    /// is left of that, and `policy.step` afterwards.
+    /// is left of that, and `policy.step` afterwards. One short wait among hundreds of long ones is
+    /// enough for steps to stay short: they are what it would be late by.
     pub(super) fn step_ns(&self, policy: &Policy, elapsed_ns: u64) -> u64 {
         let safe_ns = match self.waits >= ENOUGH_WAITS {
             true => (self.short_ns / 2).saturating_sub(elapsed_ns),
             false => 0,
         };
         let shortest = ns_of(policy.step);
-        (safe_ns / 8).clamp(shortest, ns_of(policy.max_step).max(shortest))
+        (safe_ns / 16).clamp(shortest, ns_of(policy.max_step).max(shortest))
     }
 }
 
@@ -135,12 +136,13 @@ mod tests {
     #[test]
     fn long_steps_only_early_in_waits_that_are_always_long() {
         let policy = Policy::default();
-        let steady = history_of(&[2 * MS; 20]);
+        let steady = history_of(&[4 * MS; 20]);
         assert_eq!(steady.step_ns(&policy, 0), 100 * US);
-        assert_eq!(steady.step_ns(&policy, 600 * US), 50 * US);
-        assert_eq!(steady.step_ns(&policy, MS), 15 * US);
-        let mixed = history_of(&[2 * MS, 2 * MS, 10 * US, 2 * MS, 2 * MS, 2 * MS]);
-        assert_eq!(mixed.step_ns(&policy, 0), 15 * US);
+        assert_eq!(steady.step_ns(&policy, 1200 * US), 50 * US);
+        assert_eq!(steady.step_ns(&policy, 2 * MS), 10 * US);
+        let mut mixed = vec![4 * MS; 100];
+        mixed[20] = 10 * US;
+        assert_eq!(history_of(&mixed).step_ns(&policy, 0), 10 * US);
     }
 
     #[test]
@@ -154,7 +156,7 @@ mod tests {
                 .wrapping_add(1);
             history.observe(random >> (random >> 58));
             let step_ns = history.step_ns(&policy, random >> 40);
-            assert!((15 * US..=100 * US).contains(&step_ns));
+            assert!((10 * US..=100 * US).contains(&step_ns));
         }
     }
 

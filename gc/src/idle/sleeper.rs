@@ -59,6 +59,8 @@ struct Span {
     timeout_ns: Option<u64>,
     /// Nothing but the timeout can end it.
     timer: bool,
+    /// The CPU clock at the last look that found nothing; `None` where it was not read.
+    looked_cpu_ns: Option<u64>,
     started_cycle: bool,
     steps_left: u32,
     empty_steps: u32,
@@ -212,6 +214,7 @@ impl Sleeper {
             begun_ns: wall_ns(),
             timeout_ns,
             timer,
+            looked_cpu_ns: None,
             started_cycle: false,
             steps_left: W::MAX_STEPS,
             empty_steps: 0,
@@ -231,8 +234,6 @@ impl Sleeper {
         wait: &mut W,
         span: &mut Span,
     ) -> Option<W::Event> {
-        // The CPU clock at the last look that found nothing; `None` where it was not read.
-        let mut looked_ns = None;
         loop {
             let elapsed_ns = span.elapsed_ns();
             let left_ns = match span.timeout_ns {
@@ -250,20 +251,20 @@ impl Sleeper {
                 if event.is_some() || self.is_interrupted() {
                     return event;
                 }
-                looked_ns = None;
+                span.looked_cpu_ns = None;
                 if let Some(event) = self.look(wait) {
                     return Some(event);
                 }
                 continue;
             };
 
-            let before_ns = looked_ns.unwrap_or_else(cpu_ns);
+            let before_ns = span.looked_cpu_ns.unwrap_or_else(cpu_ns);
             let progress = c.step(budget);
             self.stats.steps += 1;
             span.steps_left -= 1;
             let event = self.look(wait);
             let spent_ns = cpu_ns().saturating_sub(before_ns);
-            looked_ns = Some(before_ns + spent_ns);
+            span.looked_cpu_ns = Some(before_ns + spent_ns);
 
             self.stats.collected_ns += spent_ns;
             self.stats.freed_bytes += progress.freed_bytes as u64;
@@ -338,6 +339,8 @@ impl Sleeper {
         if !self.start.starts(&self.policy, &hint, wait) || !c.wants_cycle(&hint) {
             return false;
         }
+        // What the start costs counts as part of the first step.
+        span.looked_cpu_ns.get_or_insert_with(cpu_ns);
         c.start_cycle();
         self.start.started(&hint);
         self.stats.cycles_started += 1;

@@ -67,7 +67,7 @@ fn set_variables<'gc>(
 }
 
 fn invalid<'gc>(call: &Call<'gc>, option: &str) -> Error<'gc> {
-    call.arg_error(1, &format!("invalid value for option '{option}'"))
+    call.arg_error(1, format!("invalid value for option '{option}'"))
 }
 
 fn table<'gc>(

@@ -90,11 +90,6 @@ impl Endpoint {
         self.socket.as_ref().map(Socket::as_raw_fd)
     }
 
-    /// Whether `close` was called.
-    pub fn is_closed(&self) -> bool {
-        self.closed
-    }
-
     /// Makes the system's socket for `address` unless there is one of that family.
     ///
     /// # Errors

@@ -82,7 +82,7 @@ fn read<'gc>(call: &Call<'gc>, socket: &Socket, name: &[u8]) -> Option<io::Resul
 
 fn unsupported<'gc>(call: &Call<'gc>, name: &[u8]) -> Error<'gc> {
     let name = String::from_utf8_lossy(name);
-    call.arg_error(1, &format!("unsupported option `{name}'"))
+    call.arg_error(1, format!("unsupported option `{name}'"))
 }
 
 fn flag<'gc>(call: &Call<'gc>) -> Result<bool, Error<'gc>> {
