@@ -52,6 +52,7 @@ impl ParkWord {
 
     /// The word of a heap that its owner has.
     #[cfg(loom)]
+    #[expect(clippy::new_without_default, reason = "the real one is const")]
     pub fn new() -> Self {
         Self {
             futex: Futex::new(RUNNING),

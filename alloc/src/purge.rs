@@ -18,9 +18,9 @@ const REUSED_KEPT_BYTES: usize = 4 << 20;
 pub(crate) const GATE_BYTES: usize = 64 << 10;
 /// Released bytes anywhere that are worth a wake at a park.
 pub(crate) const PENDING_GATE_BYTES: usize = 256 << 10;
-/// A turn that gave back less than this, from a heap that is swept again and again, makes the next one come later.
+/// A turn that gave back less than this to a program that goes on working makes the next one come later.
 const SMALL_YIELD_BYTES: usize = 1 << 20;
-/// While heaps are swept again and again, the scavenger rests this many times as long as it has worked …
+/// While the program goes on working, the scavenger rests this many times as long as it has worked …
 const REST_FACTOR: u64 = 150;
 /// … but no longer than this.
 const LONGEST_REST_NS: u64 = 500_000_000;
@@ -35,6 +35,8 @@ pub(crate) struct Due {
     reused_kept_bytes: usize,
     /// Bytes that could go and are too young.
     left_bytes: usize,
+    /// Units were seen that were released since the turn before.
+    saw_young: bool,
     /// Bytes that cannot go, because they are no whole OS page.
     stuck_bytes: usize,
     os_page_units: u32,
@@ -50,6 +52,7 @@ impl Due {
             age_ticks,
             reused_kept_bytes: 0,
             left_bytes: 0,
+            saw_young: false,
             stuck_bytes: 0,
             os_page_units: (os_page_bytes / UNIT_BYTES) as u32,
         }
@@ -71,6 +74,7 @@ impl Due {
             return free;
         }
         let age = word.age(self.tick);
+        self.saw_young |= age <= 1;
         let free_bytes = free.count_ones() as usize * UNIT_BYTES;
         let is_kept = word.reused()
             && age < REUSED_AGE_TICKS
@@ -88,6 +92,11 @@ impl Due {
     /// Bytes that the pass has left because they are no whole OS page.
     pub(crate) fn stuck_bytes(&self) -> usize {
         self.stuck_bytes
+    }
+
+    /// Whether memory was released since the turn before: the program is at work.
+    pub(crate) fn saw_young(&self) -> bool {
+        self.saw_young
     }
 
     /// Bytes that the pass has left because they are too young.
@@ -163,8 +172,10 @@ pub(crate) struct Turn {
     pub(crate) pending_bytes: usize,
     /// A dirty heap is to be looked at again.
     pub(crate) heap_later: bool,
-    /// A heap was swept that had been swept a short while ago.
-    pub(crate) swept_again: bool,
+    /// Memory was released since the turn before, or a heap was swept that had been swept a short while ago.
+    pub(crate) busy: bool,
+    /// Turns on the schedule before this one, since the last sleep without a timeout.
+    pub(crate) in_a_row: u32,
     /// Time that the turn took.
     pub(crate) work_ns: u64,
 }
@@ -181,7 +192,8 @@ pub(crate) fn next_turn_ns(turn: Turn, delay_ns: u64, min_interval_ns: u64) -> O
         delay_ns
     }
     .max(1_000_000);
-    if !turn.swept_again {
+    // A burst after silence is dealt with at once.
+    if !turn.busy || turn.in_a_row < 2 {
         return Some(period_ns);
     }
     let busy_ns = if turn.gave_bytes < SMALL_YIELD_BYTES {
@@ -319,17 +331,24 @@ mod tests {
         assert_eq!(next_turn_ns(pending, 100 * MS, 100 * MS), Some(100 * MS));
         let steady = Turn {
             gave_bytes: 4096,
-            swept_again: true,
+            busy: true,
+            in_a_row: 2,
             ..Turn::default()
         };
         assert_eq!(next_turn_ns(steady, 100 * MS, 100 * MS), Some(200 * MS));
         let hard = Turn {
             gave_bytes: 64 << 20,
-            swept_again: true,
+            busy: true,
+            in_a_row: 2,
             work_ns: 2 * MS,
             ..Turn::default()
         };
         assert_eq!(next_turn_ns(hard, 100 * MS, 100 * MS), Some(300 * MS));
+        let first = Turn {
+            in_a_row: 1,
+            ..steady
+        };
+        assert_eq!(next_turn_ns(first, 100 * MS, 100 * MS), Some(100 * MS));
         let harder = Turn {
             work_ns: 40 * MS,
             ..hard

@@ -88,16 +88,20 @@ pub(crate) fn reset() {
 
 extern "C" fn main(_: *mut libc::c_void) -> *mut libc::c_void {
     os::name_thread(c"sleepy-scavenge");
+    let mut in_a_row = 0;
     loop {
         SCHEDULE.begin_turn();
-        match purge::next_turn_ns(
-            turn(),
-            options::purge_delay_ns(),
-            options::min_interval_ns(),
-        ) {
+        let turn = Turn { in_a_row, ..turn() };
+        let period_ns =
+            purge::next_turn_ns(turn, options::purge_delay_ns(), options::min_interval_ns());
+        in_a_row = in_a_row.saturating_add(1);
+        match period_ns {
             Some(period_ns) => SCHEDULE.sleep_for(period_ns),
             None if SCHEDULE.leave() => {}
-            None => SCHEDULE.sleep(),
+            None => {
+                SCHEDULE.sleep();
+                in_a_row = 0;
+            }
         }
     }
 }
@@ -116,6 +120,7 @@ fn turn() -> Turn {
     turn.gave_bytes = flight::pass(&mut due, usize::MAX);
     let came_bytes = (arena::pending_bytes() + turn.gave_bytes).saturating_sub(before_bytes);
     turn.pending_bytes = due.left_bytes() + came_bytes;
+    turn.busy |= due.saw_young();
     arena::set_stuck_bytes(due.stuck_bytes());
     turn.work_ns = os::now_ns() - now_ns;
     turn
@@ -141,7 +146,7 @@ fn look_at(heap: &'static Inner, now_ns: u64, turn: &mut Turn) {
         HeapPlan::Ask => heap.sweep_wanted.store(true, Ordering::Relaxed),
         HeapPlan::Sweep => {
             // Recent, as the schedule counts: two periods.
-            turn.swept_again |= state.since_sweep_ns < 3 * options::min_interval_ns();
+            turn.busy |= state.since_sweep_ns < 3 * options::min_interval_ns();
             match sweep_parked(heap, now_ns) {
                 Some(true) => {}
                 // Its owner took it back: let it do a slice at its next park, and look again.

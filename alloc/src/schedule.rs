@@ -39,6 +39,7 @@ impl Schedule {
     }
 
     #[cfg(loom)]
+    #[expect(clippy::new_without_default, reason = "the real one is const")]
     pub fn new() -> Self {
         Self {
             mark: AtomicU32::new(CLEAR),

@@ -44,6 +44,26 @@ fn the_word_is_found_from_the_whole_first_slice() {
 }
 
 #[test]
+fn a_run_larger_than_an_arena_works_like_any_other() {
+    let heap = Heap::new().unwrap();
+    for _ in 0..3 {
+        let slices = 20_000;
+        let run = heap.alloc_slices(slices).unwrap();
+        // SAFETY: the run is this test's own, and given up at the end; its units are not touched while released.
+        unsafe {
+            assert!(slice_word(run.ptr).load(Ordering::Relaxed).is_null());
+            run.ptr.add(slices * SLICE_BYTES - 1).write(1);
+            heap.release_units(run.ptr, 100..300_000);
+            assert!(heap.take_units(run.ptr, 100..300_000));
+            heap.free_slices(run.ptr, slices);
+        }
+        assert_eq!((heap.live_bytes(), heap.committed_bytes()), (0, 0));
+    }
+    // One that is still there goes with its heap.
+    heap.alloc_slices(20_000).unwrap();
+}
+
+#[test]
 fn released_units_leave_the_figures_and_come_back() {
     let heap = Heap::new().unwrap();
     let run = heap.alloc_slices(3).unwrap();

@@ -64,7 +64,7 @@ impl Inner {
         remove(&self.runs, page);
         self.committed.sub(page.block_bytes.get());
         let start = page.start();
-        if page.kind.get() == Kind::Huge {
+        if page.slice().arena.is_huge() {
             poison::used(start, page.block_bytes.get());
             // SAFETY: the block is given up; nobody touches the descriptor after this.
             unsafe { arena::huge::give_up(start) };
