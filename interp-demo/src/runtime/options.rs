@@ -51,6 +51,14 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The heap size beyond which allocations fail. The limit that was asked for is looked at at safe points, after a
+    /// collection; between two of them the heap may grow a little beyond it.
+    pub(super) fn hard_memory_limit_bytes(&self) -> Option<usize> {
+        const SLACK_BYTES: usize = 4 * 1024 * 1024;
+        let limit = self.memory_limit_bytes?;
+        Some(limit.saturating_add(limit / 4).saturating_add(SLACK_BYTES))
+    }
+
     pub(super) fn seed(&self) -> u32 {
         self.hash_seed.unwrap_or_else(|| {
             // The standard library's hash maps are seeded by the system.

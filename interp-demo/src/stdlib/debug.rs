@@ -328,7 +328,7 @@ fn upvalueid<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         Value::Native(native) => native.address().addr() + 1 + index,
         _ => return call.ret1(Value::Nil),
     };
-    call.ret1(address as i64)
+    call.ret1(Value::Light(address))
 }
 
 fn lua_upvalue<'gc>(

@@ -77,6 +77,8 @@ impl<'gc> Call<'gc> {
         text.extend_from_slice(b" expected, got ");
         if self.is_none(i) {
             text.extend_from_slice(b"no value");
+        } else if let Value::Light(_) = self.get(i) {
+            text.extend_from_slice(b"light userdata");
         } else {
             text.extend_from_slice(&self.ctx.type_name(self.get(i)));
         }

@@ -357,15 +357,29 @@ impl<'gc> Call<'gc> {
         self.call_top(args.len(), then)
     }
 
+    /// As [`Call::call_top`], and the callee can't yield (it gets "attempt to yield across a C-call boundary").
+    pub fn call_top_no_yield(&mut self, args: usize, then: NativeFn) -> NativeResult<'gc> {
+        self.pend_call(args, then, Guard::NoYield)
+    }
+
+    /// As [`Call::call`], and the callee can't yield (it gets "attempt to yield across a C-call boundary").
+    pub fn call_no_yield(
+        &mut self,
+        function: Value<'gc>,
+        args: &[Value<'gc>],
+        then: NativeFn,
+    ) -> NativeResult<'gc> {
+        self.push(function);
+        for &arg in args {
+            self.push(arg);
+        }
+        self.pend_call(args.len(), then, Guard::NoYield)
+    }
+
     /// Calls the function that stands in the slot below the last `args` slots with those as arguments. They are taken
     /// away; `then` goes on with the results.
     pub fn call_top(&mut self, args: usize, then: NativeFn) -> NativeResult<'gc> {
         self.pend_call(args, then, Guard::None)
-    }
-
-    /// As [`Call::call_top`], and the callee can't yield (it gets "attempt to yield across a C-call boundary").
-    pub fn call_top_no_yield(&mut self, args: usize, then: NativeFn) -> NativeResult<'gc> {
-        self.pend_call(args, then, Guard::NoYield)
     }
 
     /// As [`Call::call_top`], and an error comes back as [`Call::outcome`] with the error value as the one result.

@@ -37,6 +37,8 @@ pub enum Value<'gc> {
     UserData(UserData<'gc>),
     /// A coroutine.
     Thread(Thread<'gc>),
+    /// A light userdata: an address that stands for itself.
+    Light(usize),
 }
 
 const _: () = assert!(size_of::<Value<'static>>() == 16);
@@ -95,7 +97,7 @@ impl<'gc> Value<'gc> {
             Value::Str(_) => Type::String,
             Value::Table(_) => Type::Table,
             Value::Closure(_) | Value::Native(_) => Type::Function,
-            Value::UserData(_) => Type::UserData,
+            Value::UserData(_) | Value::Light(_) => Type::UserData,
             Value::Thread(_) => Type::Thread,
         }
     }
@@ -167,6 +169,7 @@ impl<'gc> Value<'gc> {
                 super::number::float_to_int(b) == Some(a)
             }
             (Value::Str(a), Value::Str(b)) => a == b,
+            (Value::Light(a), Value::Light(b)) => a == b,
             _ => self.same_object(other),
         }
     }
@@ -188,7 +191,12 @@ impl<'gc> Value<'gc> {
     /// The object that a weak table may lose; none for strings, which count as plain values there.
     pub(super) fn weak_object(self) -> Option<Gc<'gc, ()>> {
         match self {
-            Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => None,
+            Value::Nil
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Str(_)
+            | Value::Light(_) => None,
             Value::Table(v) => Some(v.erase()),
             Value::Closure(v) => Some(v.erase()),
             Value::Native(v) => Some(v.erase()),
@@ -202,6 +210,7 @@ impl<'gc> Value<'gc> {
     pub fn address(self) -> Option<*const ()> {
         match self {
             Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) => None,
+            Value::Light(v) => Some(std::ptr::without_provenance(v)),
             Value::Str(v) => Some(v.address()),
             Value::Table(v) => Some(v.address()),
             Value::Closure(v) => Some(v.address()),
@@ -217,7 +226,11 @@ unsafe impl<'gc> Collect<'gc> for Value<'gc> {
     #[inline]
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         match self {
-            Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {}
+            Value::Nil
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Light(_) => {}
             Value::Str(v) => v.trace(cc),
             Value::Table(v) => v.trace(cc),
             Value::Closure(v) => v.trace(cc),

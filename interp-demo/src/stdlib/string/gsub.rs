@@ -149,13 +149,13 @@ fn replace_by_callback<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             match call.ctx.index(replacement, key)? {
                 Access::Value(value) => add(call, holder, value)?,
                 Access::Call { method, receiver } => {
-                    return call.call(method, &[receiver, key], replaced);
+                    return call.call_no_yield(method, &[receiver, key], replaced);
                 }
             }
         } else {
             call.push(replacement);
             let count = push_captures(call, &matcher, start, end, true)?;
-            return call.call_top(count, replaced);
+            return call.call_top_no_yield(count, replaced);
         }
     }
 }

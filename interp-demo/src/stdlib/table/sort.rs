@@ -126,11 +126,11 @@ fn run<'gc>(call: &mut Call<'gc>, mut less: bool) -> NativeResult<'gc> {
             Step::Compare(a, b) => {
                 let (a, b) = (at(a), at(b));
                 if !comparison.is_nil() {
-                    return call.call(comparison, &[a, b], answered);
+                    return call.call_no_yield(comparison, &[a, b], answered);
                 }
                 match call.ctx.less_than(a, b)? {
                     Compare::Done(answer) => less = answer,
-                    Compare::Call(function) => return call.call(function, &[a, b], answered),
+                    Compare::Call(function) => return call.call_no_yield(function, &[a, b], answered),
                 }
             }
             Step::Swap(a, b) => {

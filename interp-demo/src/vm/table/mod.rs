@@ -129,6 +129,7 @@ impl<'gc> TableBody<'gc> {
             Value::Nil => 0,
             Value::Bool(v) => u64::from(v),
             Value::Float(v) => v.to_bits(),
+            Value::Light(v) => v as u64,
             Value::Table(v) => v.address().addr() as u64,
             Value::Closure(v) => v.address().addr() as u64,
             Value::Native(v) => v.address().addr() as u64,
