@@ -12,6 +12,8 @@ pub(super) struct Control {
     /// A small step at every so many safe points, whatever is owed.
     zeal: Option<u32>,
     safe_points: u32,
+    /// A heap of this size has been complained about already.
+    tolerated_bytes: usize,
 }
 
 impl Control {
@@ -20,6 +22,7 @@ impl Control {
             running: true,
             zeal,
             safe_points: 0,
+            tolerated_bytes: 0,
         }
     }
 }
@@ -86,17 +89,24 @@ impl Runtime {
         }
     }
 
-    /// Whether the heap is larger than it may be, even after a full collection.
+    /// Whether the heap is larger than it may be, even after a full collection. A program that has been told so is told
+    /// again only when the heap has grown further: it must be able to let go of what it holds.
     pub(super) fn is_over_memory_limit(&mut self) -> bool {
         let Some(limit) = self.options.memory_limit_bytes else {
             return false;
         };
-        if self.arena.metrics().heap_bytes() <= limit {
+        if self.arena.metrics().heap_bytes() <= limit.max(self.collector.tolerated_bytes) {
             return false;
         }
         self.collect(GcRequest::Full);
         self.run_finalizers();
-        self.arena.metrics().heap_bytes() > limit
+        let heap_bytes = self.arena.metrics().heap_bytes();
+        if heap_bytes <= limit {
+            self.collector.tolerated_bytes = 0;
+            return false;
+        }
+        self.collector.tolerated_bytes = heap_bytes + limit / 32;
+        true
     }
 
     /// Runs the finalizers that are due, each on a coroutine of its own.

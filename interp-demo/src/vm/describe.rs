@@ -30,7 +30,7 @@ pub(super) fn position_text(thread: Thread<'_>, frame: &Frame) -> Vec<u8> {
     let mut text = chunk_id(&proto.source);
     match proto.line(pc) {
         Some(line) => text.extend_from_slice(format!(":{line}: ").as_bytes()),
-        None => text.extend_from_slice(b":?: "),
+        None => text.extend_from_slice(b":-1: "),
     }
     text
 }
