@@ -38,6 +38,19 @@ use inner::Inner;
 /// assert_eq!(heap.live_bytes(), 0);
 /// # Ok::<(), allocator_api2::alloc::AllocError>(())
 /// ```
+///
+/// It cannot be shared between threads, and what is allocated in it cannot outlive it:
+/// ```compile_fail
+/// fn is_shared<T: Sync>() {}
+/// is_shared::<sleepy_alloc::Heap>();
+/// ```
+/// ```compile_fail
+/// use allocator_api2::vec::Vec;
+/// let heap = sleepy_alloc::Heap::new().unwrap();
+/// let list: Vec<u32, &sleepy_alloc::Heap> = Vec::new_in(&heap);
+/// drop(heap);
+/// drop(list);
+/// ```
 pub struct Heap {
     /// `home`, or [`inner::LENT`] while the heap is lent.
     active: Cell<*const Inner>,
