@@ -19,6 +19,9 @@ use serde_json::Value;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+/// Measures a script and adds its rows.
+type Measure = fn(&mut Figures) -> Result<()>;
+
 /// One line of the result.
 struct Row {
     script: String,
@@ -76,7 +79,7 @@ fn run() -> Result<bool> {
         rows: Vec::new(),
     };
     fs::create_dir_all(&figures.out)?;
-    let all: [(&str, fn(&mut Figures) -> Result<()>); 6] = [
+    let all: [(&str, Measure); 6] = [
         ("http_latency", http_latency),
         ("http_urandom", http_urandom),
         ("latency_live", latency_live),

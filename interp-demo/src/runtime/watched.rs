@@ -87,25 +87,30 @@ impl WatchedArena {
     /// Notes in the trace what was done from `start_us` until now; there were so many cycles before.
     #[cold]
     fn note(&mut self, phase: Phase, start_us: u64, cycles_before: u64) {
-        match &mut self.trace {
-            Some(GcTrace::Json(trace)) => {
-                if trace.record(phase, start_us, now_us()).is_err() {
-                    self.trace = None;
-                }
-            }
+        let written = match &mut self.trace {
+            Some(GcTrace::Json(trace)) => trace.record(phase, start_us, now_us()),
             Some(GcTrace::Text) => {
-                let metrics = self.arena.metrics();
-                let cycles = metrics.cycles();
-                if cycles != cycles_before {
-                    let (idle, forced) = (self.seen.idle_steps, self.seen.forced_steps);
-                    let (heap, live) = (metrics.heap_bytes(), metrics.live_bytes());
-                    eprintln!(
-                        "gc: cycle {cycles} has ended, {idle} idle and {forced} forced steps so far, \
-                         heap {heap} bytes, {live} of them live"
-                    );
-                }
+                self.tell_cycle(cycles_before);
+                Ok(())
             }
-            None => {}
+            None => Ok(()),
+        };
+        if written.is_err() {
+            self.trace = None;
+        }
+    }
+
+    /// Prints a line if a cycle has ended.
+    fn tell_cycle(&self, cycles_before: u64) {
+        let metrics = self.arena.metrics();
+        let cycles = metrics.cycles();
+        if cycles != cycles_before {
+            let (idle, forced) = (self.seen.idle_steps, self.seen.forced_steps);
+            let (heap, live) = (metrics.heap_bytes(), metrics.live_bytes());
+            eprintln!(
+                "gc: cycle {cycles} has ended, {idle} idle and {forced} forced steps so far, \
+                 heap {heap} bytes, {live} of them live"
+            );
         }
     }
 }
