@@ -281,7 +281,12 @@ fn without_a_thread_parks_do_a_part_of_the_work() {
         }
     }
     let committed = heap.committed_bytes();
-    scavenger::work_inline(heap.home);
+    // Another test's park may have had this interval's turn.
+    let start = std::time::Instant::now();
+    while heap.committed_bytes() >= committed / 2 && start.elapsed().as_secs() < 3 {
+        scavenger::work_inline(heap.home);
+        std::thread::yield_now();
+    }
     assert!(heap.committed_bytes() < committed / 2);
     heap.home.check();
     kept.iter().for_each(Held::check);
