@@ -83,9 +83,10 @@ plain_targets!(
 #[derive(Clone, Copy)]
 enum Slot<K, V> {
     Empty,
-    Full(K, V),
-    /// An entry with a plain key that was removed: the key keeps its place until the next rehash.
-    Removed(K),
+    /// The hash of the key is kept for the time after the key.
+    Full(u32, K, V),
+    /// An entry with a plain key of this hash: it keeps its place until the next rehash.
+    Removed(u32),
     /// An entry whose key named the object at this address. It may be gone: the address is only compared.
     Dead(usize),
 }
@@ -184,14 +185,17 @@ where
     let slot = |index| unsafe { Tail::element(this, index).read() };
     if from & RESOLVE != 0 {
         let index = from & !RESOLVE;
-        if let (true, Slot::Full(key, value)) = (index < buffer.len(), slot(index)) {
+        if index >= buffer.len() {
+            return;
+        }
+        if let Slot::Full(hash, key, value) = slot(index) {
             if key
                 .weak_target()
                 .is_none_or(|key| marker.is_marked(key.raw()))
             {
                 marker.trace(&value);
             } else {
-                trace_slot(ptr, index, weakness, Slot::Full(key, value), marker);
+                trace_slot(ptr, index, weakness, Slot::Full(hash, key, value), marker);
             }
         }
         return;
@@ -225,9 +229,8 @@ fn trace_slot<'gc, K, V>(
     V: Collect<'gc> + WeakTarget<'gc> + Copy,
 {
     match slot {
-        Slot::Empty | Slot::Dead(_) => {}
-        Slot::Removed(key) => marker.trace(&key),
-        Slot::Full(key, value) => {
+        Slot::Empty | Slot::Dead(_) | Slot::Removed(_) => {}
+        Slot::Full(_, key, value) => {
             let (key_target, value_target) = (key.weak_target(), value.weak_target());
             if weakness == Weakness::Values || key_target.is_none() {
                 marker.trace(&key);
@@ -302,14 +305,14 @@ where
     // SAFETY: the buffer is alive and the slot initialised; no reference to a slot is ever given out.
     let slot = unsafe { Tail::element(this, index) };
     // SAFETY: as above.
-    if let Slot::Full(key, value) = unsafe { slot.read() } {
+    if let Slot::Full(hash, key, value) = unsafe { slot.read() } {
         let dead = |target: Option<Gc<'gc, ()>>| {
             target.is_some_and(|target| !context.is_marked(target.raw()))
         };
         if (keys && dead(key.weak_target())) || dead(value.weak_target()) {
             // SAFETY: as above.
             unsafe {
-                slot.write(grave(key));
+                slot.write(grave(hash, key));
                 let head = &(*this.as_ptr()).header;
                 head.len.set(head.len.get().saturating_sub(1));
             }
@@ -318,10 +321,10 @@ where
 }
 
 /// What an entry leaves behind.
-fn grave<'gc, K: WeakTarget<'gc>, V>(key: K) -> Slot<K, V> {
+fn grave<'gc, K: WeakTarget<'gc>, V>(hash: u32, key: K) -> Slot<K, V> {
     match key.weak_target() {
         Some(target) => Slot::Dead(target.raw().addr().get()),
-        None => Slot::Removed(key),
+        None => Slot::Removed(hash),
     }
 }
 
@@ -454,7 +457,7 @@ where
     /// The entry at a place, for traversals that may be interrupted and may remove what they visit.
     pub fn entry_at(&self, mc: &Mutation<'gc>, index: usize) -> Option<(K, V)> {
         match self.slot(index)? {
-            Slot::Full(key, value) if self.is_live(mc, &key, &value) => Some((key, value)),
+            Slot::Full(_, key, value) if self.is_live(mc, &key, &value) => Some((key, value)),
             _ => None,
         }
     }
@@ -462,14 +465,14 @@ where
     /// The place of a key, also of one that was removed or cleared since the last rehash.
     pub fn index_of(&self, key: &K) -> Option<usize> {
         let target = key.weak_target().map(|target| target.raw().addr().get());
-        self.probe(key, |slot| match slot {
-            Slot::Full(other, _) | Slot::Removed(other) => {
-                // Two objects are one key only if they are one object: `Eq` is asked of plain keys and live ones.
-                match other.weak_target() {
-                    Some(other_target) => Some(other_target.raw().addr().get()) == target,
-                    None => target.is_none() && other == *key,
-                }
-            }
+        let hash = self.hash_of(key);
+        self.probe(hash, |slot| match slot {
+            // Two objects are one key only if they are one object: `Eq` is asked of plain keys only.
+            Slot::Full(_, other, _) => match other.weak_target() {
+                Some(other) => Some(other.raw().addr().get()) == target,
+                None => target.is_none() && other == *key,
+            },
+            Slot::Removed(removed) => target.is_none() && removed == hash,
             Slot::Dead(address) => Some(address) == target,
             Slot::Empty => false,
         })
@@ -482,18 +485,16 @@ where
 
     /// The value of a key.
     pub fn get(&self, mc: &Mutation<'gc>, key: &K) -> Option<V> {
-        self.entry_at(mc, self.find(mc, key)?)
+        self.entry_at(mc, self.find(mc, self.hash_of(key), key)?)
             .map(|(_, value)| value)
     }
 
     /// Removes a key and answers its value.
     pub fn remove(&self, mc: &Mutation<'gc>, key: &K) -> Option<V> {
-        let index = self.find(mc, key)?;
+        let hash = self.hash_of(key);
+        let index = self.find(mc, hash, key)?;
         let (key, value) = self.entry_at(mc, index)?;
-        if key.weak_target().is_none() {
-            mc.shade(&key);
-        }
-        self.set_slot(index, grave(key));
+        self.set_slot(index, grave(hash, key));
         self.head().len.set(self.len().saturating_sub(1));
         Some(value)
     }
@@ -520,15 +521,16 @@ where
         // A store while marking keeps both sides for this cycle: simple, and it can't be wrong.
         mc.shade(&key);
         mc.shade(&value);
-        if let Some(index) = self.find(mc, &key) {
+        let hash = self.hash_of(&key);
+        if let Some(index) = self.find(mc, hash, &key) {
             let old = self.entry_at(mc, index).map(|(_, value)| value);
-            self.set_slot(index, Slot::Full(key, value));
+            self.set_slot(index, Slot::Full(hash, key, value));
             return Ok(old);
         }
         if (self.head().used.get() + 1) * 8 > self.slots() * 7 {
             self.rehash(mc)?;
         }
-        self.place(key, value);
+        self.place(hash, key, value);
         Ok(None)
     }
 
@@ -553,18 +555,16 @@ where
         live(key.weak_target()) && live(value.weak_target())
     }
 
-    fn start(&self, key: &K) -> usize {
-        #[allow(
-            clippy::cast_possible_truncation,
-            reason = "the low bits are what is wanted"
-        )]
-        let hash = self.hasher.hash_one(key) as usize;
-        hash & (self.slots() - 1)
+    fn hash_of(&self, key: &K) -> u32 {
+        let hash = self.hasher.hash_one(key);
+        #[allow(clippy::cast_possible_truncation, reason = "both halves are in it")]
+        let folded = (hash ^ hash >> 32) as u32;
+        folded
     }
 
-    /// The first place on the way of `key` for which `found` holds, up to the first empty one.
-    fn probe(&self, key: &K, mut found: impl FnMut(Slot<K, V>) -> bool) -> Option<usize> {
-        let mut index = self.start(key);
+    /// The first place on the way of a hash for which `found` holds, up to the first empty one.
+    fn probe(&self, hash: u32, mut found: impl FnMut(Slot<K, V>) -> bool) -> Option<usize> {
+        let mut index = hash as usize & (self.slots() - 1);
         for _ in 0..self.slots() {
             let slot = self.slot(index)?;
             if found(slot) {
@@ -578,24 +578,26 @@ where
         None
     }
 
-    fn find(&self, mc: &Mutation<'gc>, key: &K) -> Option<usize> {
-        self.probe(key, |slot| match slot {
-            Slot::Full(other, value) => self.is_live(mc, &other, &value) && other == *key,
+    fn find(&self, mc: &Mutation<'gc>, hash: u32, key: &K) -> Option<usize> {
+        self.probe(hash, |slot| match slot {
+            Slot::Full(with, other, value) => {
+                with == hash && self.is_live(mc, &other, &value) && other == *key
+            }
             _ => false,
         })
     }
 
     /// Puts an absent key into the first place that may be used again. There is one, unless `Hash` or `Eq` have changed
     /// the map meanwhile; then the entry is lost.
-    fn place(&self, key: K, value: V) {
+    fn place(&self, hash: u32, key: K, value: V) {
         let head = self.head();
-        let Some(index) = self.probe(&key, |slot| !matches!(slot, Slot::Full(..))) else {
+        let Some(index) = self.probe(hash, |slot| !matches!(slot, Slot::Full(..))) else {
             return;
         };
         if matches!(self.slot(index), Some(Slot::Empty)) {
             head.used.set(head.used.get() + 1);
         }
-        self.set_slot(index, Slot::Full(key, value));
+        self.set_slot(index, Slot::Full(hash, key, value));
         head.len.set(head.len.get() + 1);
     }
 
@@ -606,7 +608,7 @@ where
             .max(4)
             .checked_next_power_of_two()
             .ok_or(AllocError::new(()))?;
-        // The new buffer is filled before anybody can see it: `Hash` may panic, or come back to this map.
+        // The new buffer is filled before anybody can see it: `weak_target` is not our code.
         let fresh = EphemeronMap::<'gc, K, V, Borrowed<'_, S>> {
             buffer: Cell::new(Self::allocate(mc, self.weakness(), slots)?),
             hasher: Borrowed(&self.hasher),
@@ -614,8 +616,10 @@ where
         };
         let old = self.buffer.get();
         for index in 0..self.slots() {
-            if let Some((key, value)) = self.entry_at(mc, index) {
-                fresh.place(key, value);
+            if let Some(Slot::Full(hash, key, value)) = self.slot(index)
+                && self.is_live(mc, &key, &value)
+            {
+                fresh.place(hash, key, value);
             }
         }
         if self.buffer.get() != old {

@@ -212,3 +212,23 @@ fn arenas_are_listed_while_others_come_and_go() {
         }
     });
 }
+
+#[test]
+fn what_was_allocated_since_a_cycle_began_is_never_guessed_too_high() {
+    use sleepy_gc::idle::Collector;
+    let mut arena = Tails::new(|_| GcVec::new());
+    for round in 0..10 {
+        arena.mutate(|mc, _| {
+            for len in 0..2_000 {
+                GcTail::new(mc, round, len, |_| 0);
+            }
+        });
+        assert!(Collector::hint(&arena).allocated_bytes_since_cycle > 1 << 20);
+        Collector::start_cycle(&mut arena);
+        while arena.has_work() {
+            Collector::step(&mut arena, Budget::Work(10_000));
+        }
+        assert_eq!(Collector::hint(&arena).allocated_bytes_since_cycle, 0);
+        assert!(!arena.debt_due());
+    }
+}

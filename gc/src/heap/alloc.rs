@@ -10,8 +10,11 @@ use super::space::Space;
 use super::vtable::VTable;
 use super::zeal;
 
-/// Cells are reserved in batches of about so many bytes: what is counted before it is used.
+/// Cells are reserved in batches of about so many bytes: what is counted before it is used. Small heaps, where the batches
+/// of a few dozen spaces would weigh, have smaller ones.
 const BATCH_BYTES: usize = 4096;
+const SMALL_BATCH_BYTES: usize = 1024;
+const SMALL_HEAP_BYTES: usize = 4 << 20;
 
 /// Pages without a free cell that an allocation sweeps at most before it takes a new page: so that it is never long.
 const LAZILY_SWEPT: usize = 8;
@@ -76,7 +79,7 @@ impl Context {
     /// Reserves the next free cells of a space.
     fn reserve(&self, space: &Space) -> Option<()> {
         #[allow(clippy::cast_possible_truncation, reason = "at most 64")]
-        let limit = (BATCH_BYTES / space.cell_bytes).clamp(1, 64) as u32;
+        let limit = (self.batch_bytes() / space.cell_bytes).clamp(1, 64) as u32;
         let black = self.phase.get() == Phase::Clearing;
         if !self.has_room(space.cell_bytes * limit as usize) {
             return None;
@@ -100,6 +103,14 @@ impl Context {
             let page = self.next_page(space)?;
             space.word.set(0);
             space.open.set(Some(page));
+        }
+    }
+
+    fn batch_bytes(&self) -> usize {
+        if self.metrics.heap_bytes() < SMALL_HEAP_BYTES {
+            SMALL_BATCH_BYTES
+        } else {
+            BATCH_BYTES
         }
     }
 

@@ -53,6 +53,8 @@ impl Context {
             cause
         };
         self.metrics.cycle_begun(cause);
+        // What is reserved but not used is not counted as allocated before the start.
+        self.close_spaces();
         self.allocated_at_start.set(self.metrics.allocated_bytes());
         self.marked_bytes.set(0);
         self.late_met_bytes.set(0);
@@ -71,7 +73,7 @@ impl Context {
         let allocated = self
             .metrics
             .allocated_bytes()
-            .wrapping_sub(self.allocated_at_start.get());
+            .saturating_sub(self.allocated_at_start.get());
         IdleHint {
             allocated_bytes_since_cycle: usize::try_from(allocated).unwrap_or(usize::MAX),
             live_bytes: self.metrics.live_bytes(),
