@@ -54,7 +54,7 @@ impl Default for Policy {
             switches: Switches::ON,
             step: Duration::from_micros(10),
             max_step: Duration::from_micros(100),
-            start_bytes: 256 << 10,
+            start_bytes: 384 << 10,
             price_ns_per_kib: 2_000,
             long_wait: Duration::from_millis(50),
             long_start_bytes: 16 << 10,

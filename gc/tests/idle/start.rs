@@ -41,7 +41,7 @@ fn wait_10_ms(sleeper: &mut Sleeper, c: &mut Recorder) {
 #[test]
 fn enough_garbage_starts_a_cycle_before_the_heap_is_lent() {
     let mut sleeper = Sleeper::new(Policy::default());
-    let mut c = allocated(256 << 10);
+    let mut c = allocated(384 << 10);
     wait_10_ms(&mut sleeper, &mut c);
     assert_eq!(c.calls(), CYCLE);
     assert_eq!(sleeper.stats().cycles_started, 1);
