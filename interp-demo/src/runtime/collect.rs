@@ -106,7 +106,8 @@ impl Runtime {
             return false;
         }
         self.collector.tolerated_bytes = heap_bytes + limit / 32;
-        true
+        // A failed allocation has told it already.
+        !self.enter(|ctx| ctx.state.told_of_memory.take())
     }
 
     /// Runs the finalizers that are due, each on a coroutine of its own.

@@ -256,7 +256,11 @@ fn trouble_error<'gc>(ctx: Ctx<'gc>, trouble: Trouble) -> Error<'gc> {
     match trouble {
         Trouble::Interrupted => ctx.error("interrupted!"),
         Trouble::TimeOver => ctx.error("time limit exceeded"),
-        Trouble::NoMemory => ctx.out_of_memory(),
+        Trouble::NoMemory => {
+            let error = ctx.out_of_memory();
+            ctx.state.told_of_memory.set(false);
+            error
+        }
     }
 }
 

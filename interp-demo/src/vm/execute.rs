@@ -15,7 +15,6 @@ use super::frame::{ALL_RESULTS, Flags};
 use super::number;
 use super::slow;
 use super::state::Ctx;
-use super::table::Table;
 use super::thread::Thread;
 use super::unwind;
 use super::value::Value;
@@ -198,9 +197,14 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
         macro_rules! write {
             ($object:expr, $key:expr, $value:expr) => {{ go_on!(slow::write(ctx, thread, $object, $key, $value)) }};
         }
+        macro_rules! kc {
+            ($i:expr) => {
+                constants.at(u32::from($i.c()))
+            };
+        }
         macro_rules! arith {
-            ($i:expr, $b:expr, $c:expr, $int:expr, $float:expr) => {
-                match ($b, $c) {
+            ($i:expr, $c:expr, $int:expr, $float:expr) => {
+                match (regs.at($i.b()), $c) {
                     (Value::Int(b), Value::Int(c)) => {
                         let int: fn(i64, i64) -> i64 = $int;
                         regs.set($i.a(), Value::Int(int(*b, *c)));
@@ -221,8 +225,8 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
         }
         // Division of integers, where a zero is an error.
         macro_rules! divide {
-            ($i:expr, $b:expr, $c:expr, $int:path, $error:ident, $float:expr) => {
-                match ($b, $c) {
+            ($i:expr, $c:expr, $int:path, $error:ident, $float:expr) => {
+                match (regs.at($i.b()), $c) {
                     (Value::Int(b), Value::Int(c)) => {
                         let value = attempt!($int(*b, *c).ok_or_else(|| ctx.$error()));
                         regs.set($i.a(), Value::Int(value));
@@ -232,9 +236,25 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                 }
             };
         }
+        macro_rules! modulo {
+            ($i:expr, $c:expr) => {
+                divide!($i, $c, number::int_mod, modulo_by_zero, number::float_mod)
+            };
+        }
+        macro_rules! floor_div {
+            ($i:expr, $c:expr) => {
+                divide!(
+                    $i,
+                    $c,
+                    number::int_floor_div,
+                    division_by_zero,
+                    number::float_floor_div
+                )
+            };
+        }
         macro_rules! bitwise {
-            ($i:expr, $b:expr, $c:expr, $op:expr) => {
-                if let (Some(b), Some(c)) = (as_int($b), as_int($c)) {
+            ($i:expr, $c:expr, $op:expr) => {
+                if let (Some(b), Some(c)) = (as_int(regs.get($i.b())), as_int($c)) {
                     let op: fn(i64, i64) -> i64 = $op;
                     regs.set($i.a(), Value::Int(op(b, c)));
                     pc.skip();
@@ -428,19 +448,7 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                 }
                 Op::NewTable => {
                     let extra = pc.fetch();
-                    let hash = match i.b() {
-                        0 => 0,
-                        bits => 1_u32 << (bits - 1),
-                    };
-                    let mut array = u32::from(i.c());
-                    if i.k() {
-                        array += extra.ax() << 8;
-                    }
-                    let table = if array == 0 && hash == 0 {
-                        Table::new(ctx)
-                    } else {
-                        attempt!(Table::with_capacity(ctx, array, hash))
-                    };
+                    let table = attempt!(slow::new_table(ctx, i, extra));
                     regs.set(i.a(), Value::Table(table));
                     safe_point!(u32::from(i.a()) + 1);
                 }
@@ -449,22 +457,7 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                     regs.set_above(i.a(), 1, object);
                     let key = rk!(i);
                     let Value::Str(name) = key else { continue };
-                    let found = match object {
-                        Value::Table(table) => {
-                            let value = table.get_str(ctx, name);
-                            if value.is_nil()
-                                && let Some(metatable) = table.metatable()
-                                && let Value::Table(class) =
-                                    ctx.event_field(metatable, Event::Index)
-                            {
-                                class.get_str(ctx, name)
-                            } else {
-                                value
-                            }
-                        }
-                        Value::Str(_) => slow::string_method(ctx, name),
-                        _ => Value::Nil,
-                    };
+                    let found = slow::method(ctx, object, name);
                     if !found.is_nil() {
                         regs.set(i.a(), found);
                         continue;
@@ -482,83 +475,16 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                     }
                     _ => {}
                 },
-                Op::AddK => {
-                    arith!(
-                        i,
-                        regs.at(i.b()),
-                        constants.at(u32::from(i.c())),
-                        i64::wrapping_add,
-                        |b, c| b + c
-                    );
-                }
-                Op::SubK => {
-                    arith!(
-                        i,
-                        regs.at(i.b()),
-                        constants.at(u32::from(i.c())),
-                        i64::wrapping_sub,
-                        |b, c| b - c
-                    );
-                }
-                Op::MulK => {
-                    arith!(
-                        i,
-                        regs.at(i.b()),
-                        constants.at(u32::from(i.c())),
-                        i64::wrapping_mul,
-                        |b, c| b * c
-                    );
-                }
-                Op::ModK => {
-                    divide!(
-                        i,
-                        regs.at(i.b()),
-                        constants.at(u32::from(i.c())),
-                        number::int_mod,
-                        modulo_by_zero,
-                        number::float_mod
-                    );
-                }
-                Op::PowK => {
-                    arith_float!(
-                        i,
-                        regs.at(i.b()),
-                        constants.at(u32::from(i.c())),
-                        number::pow
-                    );
-                }
-                Op::DivK => {
-                    arith_float!(i, regs.at(i.b()), constants.at(u32::from(i.c())), |b, c| b
-                        / c);
-                }
-                Op::IDivK => {
-                    divide!(
-                        i,
-                        regs.at(i.b()),
-                        constants.at(u32::from(i.c())),
-                        number::int_floor_div,
-                        division_by_zero,
-                        number::float_floor_div
-                    );
-                }
-                Op::BAndK => bitwise!(
-                    i,
-                    regs.get(i.b()),
-                    constants.get(u32::from(i.c())),
-                    |b, c| b & c
-                ),
-                Op::BOrK => bitwise!(
-                    i,
-                    regs.get(i.b()),
-                    constants.get(u32::from(i.c())),
-                    |b, c| b | c
-                ),
-                Op::BXorK => bitwise!(
-                    i,
-                    regs.get(i.b()),
-                    constants.get(u32::from(i.c())),
-                    |b, c| b ^ c
-                ),
+                Op::AddK => arith!(i, kc!(i), i64::wrapping_add, |b, c| b + c),
+                Op::SubK => arith!(i, kc!(i), i64::wrapping_sub, |b, c| b - c),
+                Op::MulK => arith!(i, kc!(i), i64::wrapping_mul, |b, c| b * c),
+                Op::ModK => modulo!(i, kc!(i)),
+                Op::PowK => arith_float!(i, regs.at(i.b()), kc!(i), number::pow),
+                Op::DivK => arith_float!(i, regs.at(i.b()), kc!(i), |b, c| b / c),
+                Op::IDivK => floor_div!(i, kc!(i)),
+                Op::BAndK => bitwise!(i, *kc!(i), |b, c| b & c),
+                Op::BOrK => bitwise!(i, *kc!(i), |b, c| b | c),
+                Op::BXorK => bitwise!(i, *kc!(i), |b, c| b ^ c),
                 Op::ShrI => {
                     if let Some(b) = as_int(regs.get(i.b())) {
                         regs.set(i.a(), Value::Int(number::shift_right(b, i64::from(i.sc()))));
@@ -571,50 +497,18 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                         pc.skip();
                     }
                 }
-                Op::Add => arith!(
-                    i,
-                    regs.at(i.b()),
-                    regs.at(i.c()),
-                    i64::wrapping_add,
-                    |b, c| b + c
-                ),
-                Op::Sub => arith!(
-                    i,
-                    regs.at(i.b()),
-                    regs.at(i.c()),
-                    i64::wrapping_sub,
-                    |b, c| b - c
-                ),
-                Op::Mul => arith!(
-                    i,
-                    regs.at(i.b()),
-                    regs.at(i.c()),
-                    i64::wrapping_mul,
-                    |b, c| b * c
-                ),
-                Op::Mod => divide!(
-                    i,
-                    regs.at(i.b()),
-                    regs.at(i.c()),
-                    number::int_mod,
-                    modulo_by_zero,
-                    number::float_mod
-                ),
+                Op::Add => arith!(i, regs.at(i.c()), i64::wrapping_add, |b, c| b + c),
+                Op::Sub => arith!(i, regs.at(i.c()), i64::wrapping_sub, |b, c| b - c),
+                Op::Mul => arith!(i, regs.at(i.c()), i64::wrapping_mul, |b, c| b * c),
+                Op::Mod => modulo!(i, regs.at(i.c())),
                 Op::Pow => arith_float!(i, regs.at(i.b()), regs.at(i.c()), number::pow),
                 Op::Div => arith_float!(i, regs.at(i.b()), regs.at(i.c()), |b, c| b / c),
-                Op::IDiv => divide!(
-                    i,
-                    regs.at(i.b()),
-                    regs.at(i.c()),
-                    number::int_floor_div,
-                    division_by_zero,
-                    number::float_floor_div
-                ),
-                Op::BAnd => bitwise!(i, regs.get(i.b()), regs.get(i.c()), |b, c| b & c),
-                Op::BOr => bitwise!(i, regs.get(i.b()), regs.get(i.c()), |b, c| b | c),
-                Op::BXor => bitwise!(i, regs.get(i.b()), regs.get(i.c()), |b, c| b ^ c),
-                Op::Shl => bitwise!(i, regs.get(i.b()), regs.get(i.c()), number::shift_left),
-                Op::Shr => bitwise!(i, regs.get(i.b()), regs.get(i.c()), number::shift_right),
+                Op::IDiv => floor_div!(i, regs.at(i.c())),
+                Op::BAnd => bitwise!(i, regs.get(i.c()), |b, c| b & c),
+                Op::BOr => bitwise!(i, regs.get(i.c()), |b, c| b | c),
+                Op::BXor => bitwise!(i, regs.get(i.c()), |b, c| b ^ c),
+                Op::Shl => bitwise!(i, regs.get(i.c()), number::shift_left),
+                Op::Shr => bitwise!(i, regs.get(i.c()), number::shift_right),
                 Op::MmBin => {
                     let (a, b) = (regs.get(i.a()), regs.get(i.b()));
                     go_on!(slow::binary(ctx, thread, i.c(), a, b));

@@ -53,9 +53,9 @@ pub(super) fn finish_op<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<After
             | Op::GetField
             | Op::SelfOp => thread.stack_set(register(i.a()), thread.stack_get(top)),
             Op::Eq | Op::Lt | Op::Le | Op::LtI | Op::LeI | Op::GtI | Op::GeI => {
-                if thread.stack_get(top).is_truthy() != i.k() {
-                    (*frame).pc = (*frame).pc.add(1);
-                }
+                // The jump that follows is skipped, or done as any instruction.
+                let skipped = usize::from(thread.stack_get(top).is_truthy() != i.k());
+                (*frame).pc = (*frame).pc.add(skipped);
             }
             Op::Concat => {
                 let count = (*frame).aux2;

@@ -11,11 +11,12 @@ use super::frame::{ALL_RESULTS, Flags};
 use super::number::{self, Number};
 use super::state::Ctx;
 use super::string::LuaStr;
+use super::table::Table;
 use super::thread::Thread;
 use super::unwind;
 use super::value::{Type, Value};
 use super::window::{Cursor, Window};
-use crate::opcode::Event;
+use crate::opcode::{Event, Instruction};
 use sleepy_gc::Gc;
 
 /// The outcome of a comparison.
@@ -76,15 +77,51 @@ pub(super) fn write<'gc>(
     }
 }
 
-/// The method of strings with this name; nil if there is none that is found without metamethods.
+/// The table of a constructor, with the room that it asks for.
 #[inline]
-pub(super) fn string_method<'gc>(ctx: Ctx<'gc>, name: LuaStr<'gc>) -> Value<'gc> {
-    if let Some(metatable) = ctx.state.type_metatable(Type::String)
-        && let Value::Table(methods) = ctx.event_field(metatable, Event::Index)
-    {
-        return methods.get_str(ctx, name);
+pub(super) fn new_table<'gc>(
+    ctx: Ctx<'gc>,
+    i: Instruction,
+    extra: Instruction,
+) -> Result<Table<'gc>, Error<'gc>> {
+    let hash = match i.b() {
+        0 => 0,
+        bits => 1_u32 << (bits - 1),
+    };
+    let mut array = u32::from(i.c());
+    if i.k() {
+        array += extra.ax() << 8;
     }
-    Value::Nil
+    if array == 0 && hash == 0 {
+        return Ok(Table::new(ctx));
+    }
+    Table::with_capacity(ctx, array, hash)
+}
+
+/// The method of an object with this name; nil if there is none that is found without calling anything.
+#[inline(always)]
+pub(super) fn method<'gc>(ctx: Ctx<'gc>, object: Value<'gc>, name: LuaStr<'gc>) -> Value<'gc> {
+    match object {
+        Value::Table(table) => {
+            let value = table.get_str(ctx, name);
+            if value.is_nil()
+                && let Some(metatable) = table.metatable()
+                && let Value::Table(class) = ctx.event_field(metatable, Event::Index)
+            {
+                return class.get_str(ctx, name);
+            }
+            value
+        }
+        Value::Str(_) => {
+            if let Some(metatable) = ctx.state.type_metatable(Type::String)
+                && let Value::Table(methods) = ctx.event_field(metatable, Event::Index)
+            {
+                return methods.get_str(ctx, name);
+            }
+            Value::Nil
+        }
+        _ => Value::Nil,
+    }
 }
 
 /// The metamethod of a binary operation, by the number of its event.

@@ -45,6 +45,8 @@ pub struct State<'gc> {
     pub(crate) watched: Cell<bool>,
     /// Whether the current coroutine runs a finalizer.
     pub(super) finalizing: Cell<bool>,
+    /// Whether the program was told that memory is short since the host looked last.
+    pub(crate) told_of_memory: Cell<bool>,
     /// The coroutine that the finalizer interrupts.
     pub(super) interrupted: Cell<Option<Thread<'gc>>>,
     /// Whether warnings are shown.
@@ -121,6 +123,7 @@ impl<'gc> State<'gc> {
                 answer: RefCell::new(None),
                 watched: Cell::new(false),
                 finalizing: Cell::new(false),
+                told_of_memory: Cell::new(false),
                 interrupted: Cell::new(None),
                 warnings: Cell::new(false),
                 finalizable: FinalizerQueue::new(mc),
@@ -254,6 +257,7 @@ impl<'gc> Ctx<'gc> {
 
     /// The error "not enough memory".
     pub fn out_of_memory(self) -> Error<'gc> {
+        self.state.told_of_memory.set(true);
         Error::raw(self.state.no_memory.into())
     }
 

@@ -398,7 +398,6 @@ impl<'gc> Thread<'gc> {
 
     /// The frames. No reference to them is kept while anything else runs.
     #[inline(always)]
-    #[expect(clippy::mut_from_ref, reason = "exclusive by the module's discipline")]
     pub(super) fn frames(self) -> &'gc mut Vec<Frame> {
         // SAFETY: every use is a short expression in this crate's interpreter that takes what it needs and lets go of
         // the reference before another use; the collector does not look at frames.
@@ -425,7 +424,6 @@ impl<'gc> Thread<'gc> {
 
     /// The pending to-be-closed variables; used as [`Thread::frames`] is.
     #[inline]
-    #[expect(clippy::mut_from_ref, reason = "exclusive by the module's discipline")]
     pub(super) fn to_close(self) -> &'gc mut Vec<u32> {
         // SAFETY: as in `frames`.
         unsafe { &mut *self.body().to_close.get() }

@@ -226,11 +226,7 @@ unsafe impl<'gc> Collect<'gc> for Value<'gc> {
     #[inline]
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         match self {
-            Value::Nil
-            | Value::Bool(_)
-            | Value::Int(_)
-            | Value::Float(_)
-            | Value::Light(_) => {}
+            Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Light(_) => {}
             Value::Str(v) => v.trace(cc),
             Value::Table(v) => v.trace(cc),
             Value::Closure(v) => v.trace(cc),

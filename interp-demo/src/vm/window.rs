@@ -121,20 +121,6 @@ impl Cursor {
         }
     }
 
-    /// The next instruction.
-    #[inline(always)]
-    pub fn peek(self) -> Instruction {
-        // SAFETY: as in `fetch`.
-        unsafe { *self.0 }
-    }
-
-    /// The instruction before the one that was fetched last.
-    #[inline(always)]
-    pub fn before_last(self) -> Instruction {
-        // SAFETY: asked only by instructions that never come first.
-        unsafe { *self.0.sub(2) }
-    }
-
     /// Moves by `distance` instructions.
     #[inline(always)]
     pub fn jump(&mut self, distance: i32) {

@@ -130,7 +130,9 @@ fn run<'gc>(call: &mut Call<'gc>, mut less: bool) -> NativeResult<'gc> {
                 }
                 match call.ctx.less_than(a, b)? {
                     Compare::Done(answer) => less = answer,
-                    Compare::Call(function) => return call.call_no_yield(function, &[a, b], answered),
+                    Compare::Call(function) => {
+                        return call.call_no_yield(function, &[a, b], answered);
+                    }
                 }
             }
             Step::Swap(a, b) => {

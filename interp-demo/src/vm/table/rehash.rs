@@ -228,7 +228,7 @@ const fn distance(from: u32, to: u32) -> i32 {
 
 fn count_integer(key: Value<'_>, counts: &mut [u32]) -> u32 {
     match key {
-        Value::Int(key) if 1 <= key && key <= 1 << MAX_BITS => {
+        Value::Int(key) if (1..=1 << MAX_BITS).contains(&key) => {
             let bits = u64::BITS - (key as u64 - 1).leading_zeros();
             counts[bits as usize] += 1;
             1

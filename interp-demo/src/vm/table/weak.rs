@@ -177,10 +177,6 @@ impl<'gc> Table<'gc> {
     }
 
     /// The entry after that of `key`; `None`: the key is not there.
-    #[expect(
-        clippy::type_complexity,
-        reason = "an entry, at the end none, or no such key"
-    )]
     pub(super) fn next_weak(
         self,
         ctx: Ctx<'gc>,
