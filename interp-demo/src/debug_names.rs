@@ -24,6 +24,8 @@ pub enum NameKind {
     ForIterator,
     /// A metamethod, by its event.
     Metamethod,
+    /// A debug hook.
+    Hook,
 }
 
 impl NameKind {
@@ -39,6 +41,7 @@ impl NameKind {
             NameKind::Method => "method",
             NameKind::ForIterator => "for iterator",
             NameKind::Metamethod => "metamethod",
+            NameKind::Hook => "hook",
         }
     }
 }

@@ -1,11 +1,12 @@
-//! Looking into running programs. Hooks are not called: [`sethook`] takes its arguments and does nothing.
+//! Looking into running programs.
 
 use super::{Functions, io, register};
 use crate::proto::{Proto, chunk_id};
 use crate::vm::closure::Closure;
 use crate::vm::debug::Level;
 use crate::vm::error::Error;
-use crate::vm::native::{Call, NativeResult, Outcome};
+use crate::vm::hooks::HookMask;
+use crate::vm::native::{Call, Native, NativeResult, Outcome};
 use crate::vm::state::Ctx;
 use crate::vm::table::Table;
 use crate::vm::thread::Thread;
@@ -123,8 +124,9 @@ fn write_info<'gc>(
             None => info.set_name(ctx, "namewhat", ctx.string(b"")),
         },
         b'r' => {
-            info.set_name(ctx, "ftransfer", 0_i64);
-            info.set_name(ctx, "ntransfer", 0_i64);
+            let (first, count) = level.map_or((0, 0), Level::transfer);
+            info.set_name(ctx, "ftransfer", i64::from(first));
+            info.set_name(ctx, "ntransfer", i64::from(count));
         }
         b't' => info.set_name(ctx, "istailcall", level.is_some_and(Level::is_tail_call)),
         b'L' => {
@@ -352,12 +354,86 @@ fn upvaluejoin<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.ret0()
 }
 
+/// The events of a hook as `sethook` and `gethook` spell them; count events have a number of their own.
+const HOOK_EVENTS: [(u8, HookMask); 3] = [
+    (b'c', HookMask::CALL),
+    (b'r', HookMask::RETURN),
+    (b'l', HookMask::LINE),
+];
+
 fn sethook<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    call.ret0()
+    if !call.thread().get_hook().1.is_empty() {
+        change_hook(call)?;
+        return call.ret0();
+    }
+    // A callback, even one that does nothing, makes the loop look again whether there is a hook.
+    let nothing = Native::new(call.ctx, "?", |call| call.ret0());
+    call.call(nothing.into(), &[], |call| {
+        call.truncate(call.results());
+        change_hook(call)?;
+        call.ret0()
+    })
+}
+
+fn change_hook<'gc>(call: &mut Call<'gc>) -> Result<(), Error<'gc>> {
+    let (thread, first) = thread_argument(call);
+    let thread = thread.unwrap_or(call.thread());
+    let mut mask = HookMask::default();
+    let mut period = 0;
+    let mut function = Value::Nil;
+    if !call.is_none_or_nil(first) {
+        let letters = call.check_str(first + 1)?;
+        function = call.check_function(first)?;
+        period = u32::try_from(call.opt_int(first + 2, 0)?).unwrap_or(0);
+        for (letter, event) in HOOK_EVENTS {
+            if letters.as_bytes().contains(&letter) {
+                mask = mask.with(event);
+            }
+        }
+        if period > 0 {
+            mask = mask.with(HookMask::COUNT);
+        }
+    }
+    if mask.is_empty() {
+        function = Value::Nil;
+    }
+    note_hook(call.ctx, thread, function)?;
+    thread.set_hook(call.ctx, function, mask, period);
+    Ok(())
+}
+
+/// Programs may find the hooks in the registry, as in C Lua: by coroutine, in a table with weak keys.
+fn note_hook<'gc>(
+    ctx: Ctx<'gc>,
+    thread: Thread<'gc>,
+    function: Value<'gc>,
+) -> Result<(), Error<'gc>> {
+    const KEY: &str = "_HOOKKEY";
+    let registry = ctx.state.registry();
+    let hooks = match registry.get_name(ctx, KEY) {
+        Value::Table(hooks) => hooks,
+        _ => {
+            let hooks = Table::new(ctx);
+            let metatable = Table::new(ctx);
+            metatable.set_name(ctx, "__mode", ctx.string(b"k"));
+            ctx.set_metatable(hooks.into(), Some(metatable))?;
+            registry.set_name(ctx, KEY, hooks);
+            hooks
+        }
+    };
+    hooks.set(ctx, thread.into(), function)
 }
 
 fn gethook<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    call.ret1(Value::Nil)
+    let thread = thread_argument(call).0.unwrap_or(call.thread());
+    let (function, mask, period) = thread.get_hook();
+    if mask.is_empty() {
+        return call.ret1(Value::Nil);
+    }
+    let letters = HOOK_EVENTS.iter().filter(|(_, event)| mask.has(*event));
+    let letters: Vec<u8> = letters.map(|(letter, _)| *letter).collect();
+    let letters = call.ctx.string(&letters);
+    call.ret(&[function, letters, Value::Int(period.into())])
 }
 
 fn setcstacklimit<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {

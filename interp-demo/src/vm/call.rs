@@ -9,6 +9,7 @@ use super::coroutine;
 use super::error::Error;
 use super::finish::finish_op;
 use super::frame::{ALL_RESULTS, Flags, Frame};
+use super::hooks;
 use super::native::{Call, Flow, Guard, Native, NativeFn, Outcome, Pending};
 use super::state::Ctx;
 use super::thread::Thread;
@@ -115,6 +116,11 @@ fn call_native<'gc>(
 ) -> Result<After, Error<'gc>> {
     let top = thread.top();
     thread.ensure_stack(ctx, top)?;
+    if thread.is_hooked()
+        && let Some(after) = hooks::call_native(ctx, thread, native, func, results, flags)?
+    {
+        return Ok(after);
+    }
     let mut call = Call::new(ctx, thread, func + 1, top);
     match native.function()(&mut call) {
         Ok(Flow::Return(count)) if !call.overflow => {
@@ -211,7 +217,14 @@ pub(super) fn continue_native<'gc>(
     }
     match then(&mut call) {
         _ if call.overflow => Err(ctx.stack_overflow(thread).placed()),
-        Ok(Flow::Return(count)) => return_from_top(ctx, thread, call.top - count, count),
+        Ok(Flow::Return(count)) => {
+            if thread.is_hooked()
+                && let Some(after) = hooks::native_returns(ctx, thread, call.top, count)?
+            {
+                return Ok(after);
+            }
+            return_from_top(ctx, thread, call.top - count, count)
+        }
         Ok(Flow::Pending) => pend(ctx, thread, &mut call),
         Err(error) => {
             update_top(thread, |frame| frame.top = call.top);

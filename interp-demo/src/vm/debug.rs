@@ -106,6 +106,17 @@ impl<'gc> Level<'gc> {
         self.frame.flags.has(Flags::TAIL)
     }
 
+    /// In a hook, of the function that it was called for: the number of the first local variable that the event hands
+    /// over, and how many there are.
+    #[must_use]
+    pub fn transfer(&self) -> (u32, u32) {
+        let above = self.below.map_or(0, |below| below + 1) + 1;
+        match self.thread.frames().get(above) {
+            Some(frame) if frame.flags.has(Flags::HOOK) => self.thread.hook().transfer,
+            _ => (0, 0),
+        }
+    }
+
     /// What the caller calls it.
     #[must_use]
     pub fn name(&self) -> Option<(NameKind, Vec<u8>)> {
@@ -116,6 +127,9 @@ impl<'gc> Level<'gc> {
             return None;
         }
         let below = *self.thread.frames().get(self.below?)?;
+        if below.flags.has(Flags::HOOK) {
+            return Some((NameKind::Hook, b"?".to_vec()));
+        }
         if below.flags.has(Flags::UNWINDING) {
             return Some((NameKind::Metamethod, b"close".to_vec()));
         }

@@ -12,6 +12,7 @@ use super::arith::{as_float, as_int};
 use super::call::{After, call_lua, precall, put_results, return_from_top};
 use super::error::Error;
 use super::frame::{ALL_RESULTS, Flags};
+use super::hooks;
 use super::number;
 use super::slow;
 use super::state::Ctx;
@@ -35,10 +36,13 @@ pub(super) enum Leave {
 /// How many loops and calls pass between two safe points of code that does not allocate.
 const FUEL: u32 = 4096;
 
-/// Runs the Lua frame on top of `thread`.
+/// Runs the Lua frame on top of `thread`. `HOOKED`: the coroutine has a debug hook.
 #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
 #[expect(clippy::cognitive_complexity, reason = "one arm for each operation")]
-pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, Error<'gc>> {
+pub(super) fn execute<'gc, const HOOKED: bool>(
+    ctx: Ctx<'gc>,
+    thread: Thread<'gc>,
+) -> Result<Leave, Error<'gc>> {
     let mut fuel = FUEL;
     'frame: loop {
         let frame = thread.frame();
@@ -151,6 +155,15 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                 }
                 return Ok(Leave::Switch);
             }};
+        }
+        macro_rules! return_hook {
+            ($count:expr, $first:expr) => {
+                if HOOKED
+                    && let Some(after) = attempt!(hooks::before_return(ctx, thread, $first, $count))
+                {
+                    go_on_after!(after);
+                }
+            };
         }
         macro_rules! jump {
             ($distance:expr) => {{
@@ -312,6 +325,15 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
         }
 
         loop {
+            if HOOKED {
+                save!();
+                if !thread.is_hooked() {
+                    return Ok(Leave::Switch);
+                }
+                if let Some(after) = attempt!(hooks::before_instruction(ctx, thread)) {
+                    go_on_after!(after);
+                }
+            }
             let i = pc.fetch();
             match i.op() {
                 Op::Move => regs.set(i.a(), regs.get(i.b())),
@@ -664,6 +686,7 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                             go_on!(unwind::call_close(ctx, thread, value, at));
                         }
                     }
+                    return_hook!(count, first);
                     if i.c() != 0 {
                         slow::leave_vararg(thread, i.c());
                     }
@@ -671,9 +694,11 @@ pub(super) fn execute<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<Leave, 
                     returned!(return_from_top(ctx, thread, first, count));
                 }
                 Op::Return0 => {
+                    return_hook!(0, base_index);
                     return_values!(0, base_index);
                 }
                 Op::Return1 => {
+                    return_hook!(1, base_index + u32::from(i.a()));
                     return_values!(1, base_index + u32::from(i.a()));
                 }
                 Op::ForLoop => {

@@ -46,6 +46,11 @@ impl Flags {
     /// A native whose callback runs.
     pub const IN_CALLBACK: Flags = Flags(1 << 11);
 
+    /// The hidden frame below a debug hook.
+    pub const HOOK: Flags = Flags(1 << 12);
+    /// A native whose return event is over.
+    pub const RETURNING: Flags = Flags(1 << 13);
+
     pub const NONE: Flags = Flags(0);
 
     #[inline(always)]
@@ -84,7 +89,7 @@ pub(super) struct Frame {
     pub pc: *const Instruction,
     /// Native: what goes on when the callback has ended.
     pub then: Option<NativeFn>,
-    /// Native: the number it keeps.
+    /// Native: the number it keeps. Lua: how far its debug hooks have got.
     pub state: i64,
     /// Lua: how many extra arguments stand below the frame. Native: the stack index where results arrive.
     pub aux: u32,

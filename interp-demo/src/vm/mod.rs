@@ -17,6 +17,7 @@ mod execute;
 mod finalize;
 mod finish;
 mod frame;
+pub mod hooks;
 pub mod native;
 pub mod number;
 pub mod run;

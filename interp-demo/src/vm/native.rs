@@ -166,6 +166,11 @@ impl<'gc> Call<'gc> {
         }
     }
 
+    /// Returns the last `count` slots.
+    pub(super) fn give(&self, count: u32) -> NativeResult<'gc> {
+        Ok(Flow::Return(count))
+    }
+
     /// The running coroutine.
     #[must_use]
     pub fn thread(&self) -> Thread<'gc> {

@@ -28,8 +28,10 @@ pub fn run<'gc>(ctx: Ctx<'gc>) -> Exit<'gc> {
         let thread = ctx.current();
         // SAFETY: the frame on top, not kept beyond the expression.
         let is_lua = unsafe { (*thread.frame()).is_lua() };
-        let left = if is_lua {
-            execute(ctx, thread)
+        let left = if is_lua && thread.is_hooked() {
+            execute::<true>(ctx, thread)
+        } else if is_lua {
+            execute::<false>(ctx, thread)
         } else {
             continue_native(ctx, thread).map(|after| match after {
                 After::Leave => Leave::Host,

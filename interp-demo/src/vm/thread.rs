@@ -9,6 +9,7 @@ use sleepy_gc::{Collect, Gc, Mutation};
 use super::closure::UpValue;
 use super::error::Error;
 use super::frame::Frame;
+use super::hooks::Hook;
 use super::state::Ctx;
 use super::value::Value;
 
@@ -91,10 +92,13 @@ pub struct ThreadBody<'gc> {
     callbacks: Cell<u32>,
     /// How many message handlers run on it, one in another.
     handlers: Cell<u32>,
+    /// The function that hooks call.
+    hook_function: Cell<Value<'gc>>,
+    hook: Cell<Hook>,
 }
 
-// SAFETY: the stack, the open upvalues, the resumer and the failure are all the pointers there are; stores to the last
-// three run a barrier (the setters below), those to the stack need none by the contract of `LateStack`; frames hold
+// SAFETY: the stack, the open upvalues, the resumer, the failure and the hook are all the pointers there are; stores to
+// the last four run a barrier (the setters below), those to the stack need none by the contract of `LateStack`; frames hold
 // indices and pointers into instructions, which the closures on the stack keep alive.
 unsafe impl<'gc> Collect<'gc> for ThreadBody<'gc> {
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
@@ -102,6 +106,7 @@ unsafe impl<'gc> Collect<'gc> for ThreadBody<'gc> {
         self.open.get().trace(cc);
         self.resumer.get().trace(cc);
         self.failure.get().trace(cc);
+        self.hook_function.get().trace(cc);
     }
 }
 
@@ -145,6 +150,8 @@ impl<'gc> Thread<'gc> {
                 depth: Cell::new(0),
                 callbacks: Cell::new(0),
                 handlers: Cell::new(0),
+                hook_function: Cell::new(Value::Nil),
+                hook: Cell::new(Hook::default()),
             },
         ))
     }
@@ -201,6 +208,24 @@ impl<'gc> Thread<'gc> {
     pub(super) fn set_failure(self, ctx: Ctx<'gc>, failure: Option<Value<'gc>>) {
         ctx.barrier(failure.into());
         self.body().failure.set(failure);
+    }
+
+    pub(super) fn hook_function(self) -> Value<'gc> {
+        self.body().hook_function.get()
+    }
+
+    pub(super) fn set_hook_function(self, ctx: Ctx<'gc>, function: Value<'gc>) {
+        ctx.barrier(function);
+        self.body().hook_function.set(function);
+    }
+
+    #[inline(always)]
+    pub(super) fn hook(self) -> Hook {
+        self.body().hook.get()
+    }
+
+    pub(super) fn put_hook(self, hook: Hook) {
+        self.body().hook.set(hook);
     }
 
     /// Whether it was started by the host: nobody has resumed it, and nobody can.
