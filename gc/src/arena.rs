@@ -7,6 +7,7 @@ use crate::heap::{Context, Goal, RootTrace};
 use crate::idle::{Collector, IdleHint};
 use crate::metrics::Metrics;
 use crate::mutation::{Finalization, Mutation};
+use crate::pacing::MAX_STEP_BYTES;
 use crate::step::{Budget, CollectionPhase, Progress};
 
 /// A family of root types, one for each lifetime `'gc`.
@@ -355,6 +356,11 @@ where
     }
 
     fn forced_step(&mut self, budget: Budget) -> Progress {
+        // The program is held up meanwhile: a large debt is paid at several safe points.
+        let budget = match budget {
+            Budget::Work(bytes) => Budget::Work(bytes.min(MAX_STEP_BYTES)),
+            budget => budget,
+        };
         Arena::step(self, budget)
     }
 
