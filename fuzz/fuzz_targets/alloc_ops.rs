@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sleepy_tests::alloc_machine::{AllocMachine, decode};
+use sleepy_fuzz::alloc_machine::{AllocMachine, decode};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut machine = AllocMachine::new();

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sleepy_tests::machine::{Machine, decode};
+use sleepy_fuzz::machine::{Machine, decode};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut machine = Machine::new();
