@@ -98,16 +98,16 @@ impl History {
 
     /// How long the next step may be, `elapsed_ns` into a wait that anything can end.
     ///
-    /// Half of what hardly any wait fell short of is taken for safe; a step is a small part of what
+    /// A quarter of what hardly any wait fell short of is taken for safe; a step is a small part of what
     /// is left of that, and `policy.step` afterwards. One short wait among hundreds of long ones is
     /// enough for steps to stay short: they are what it would be late by.
     pub(super) fn step_ns(&self, policy: &Policy, elapsed_ns: u64) -> u64 {
         let safe_ns = match self.waits >= ENOUGH_WAITS {
-            true => (self.short_ns / 2).saturating_sub(elapsed_ns),
+            true => (self.short_ns / 4).saturating_sub(elapsed_ns),
             false => 0,
         };
         let shortest = ns_of(policy.step);
-        (safe_ns / 16).clamp(shortest, ns_of(policy.max_step).max(shortest))
+        (safe_ns / 64).clamp(shortest, ns_of(policy.max_step).max(shortest))
     }
 }
 
@@ -136,11 +136,12 @@ mod tests {
     #[test]
     fn long_steps_only_early_in_waits_that_are_always_long() {
         let policy = Policy::default();
-        let steady = history_of(&[4 * MS; 20]);
+        let steady = history_of(&[32 * MS; 20]);
         assert_eq!(steady.step_ns(&policy, 0), 100 * US);
-        assert_eq!(steady.step_ns(&policy, 1200 * US), 50 * US);
-        assert_eq!(steady.step_ns(&policy, 2 * MS), 10 * US);
-        let mut mixed = vec![4 * MS; 100];
+        assert_eq!(steady.step_ns(&policy, 4800 * US), 50 * US);
+        assert_eq!(steady.step_ns(&policy, 8 * MS), 10 * US);
+        assert_eq!(history_of(&[MS; 20]).step_ns(&policy, 0), 10 * US);
+        let mut mixed = vec![32 * MS; 100];
         mixed[20] = 10 * US;
         assert_eq!(history_of(&mixed).step_ns(&policy, 0), 10 * US);
     }
