@@ -9,19 +9,14 @@ use crate::vm::{Answer, Exit, GcRequest, run};
 pub(super) struct Control {
     /// Whether it works by itself.
     running: bool,
-    /// A small step at every so many safe points, whatever is owed.
-    zeal: Option<u32>,
-    safe_points: u32,
     /// A heap of this size has been complained about already.
     tolerated_bytes: usize,
 }
 
 impl Control {
-    pub fn new(zeal: Option<u32>) -> Control {
+    pub fn new() -> Control {
         Control {
             running: true,
-            zeal,
-            safe_points: 0,
             tolerated_bytes: 0,
         }
     }
@@ -35,13 +30,6 @@ impl Runtime {
     pub(super) fn pay_debt(&mut self) {
         if !self.collector.running {
             return;
-        }
-        if let Some(zeal) = self.collector.zeal {
-            self.collector.safe_points += 1;
-            if self.collector.safe_points >= zeal {
-                self.collector.safe_points = 0;
-                self.forced_step(BASIC_STEP_BYTES);
-            }
         }
         let debt = self.arena.allocation_debt();
         if debt > 0 {
@@ -59,7 +47,10 @@ impl Runtime {
         match request {
             GcRequest::Full => {
                 self.arena.forced(|arena| {
-                    arena.finish_cycle();
+                    if arena.has_work() {
+                        // What has died since the cycle under way began is not its business.
+                        arena.finish_cycle();
+                    }
                     arena.start_cycle();
                     arena.finish_cycle();
                 });

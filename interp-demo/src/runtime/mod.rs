@@ -91,6 +91,9 @@ impl Runtime {
             let _ = without.install();
         }
         let seed = options.seed();
+        if let Some(every) = options.zeal {
+            sleepy_gc::set_zeal(every);
+        }
         let watched = options.time_limit.is_some();
         let mut arena = Arena::<StateRoot>::new(|mc| State::new(mc, seed));
         arena.set_heap_limit(options.hard_memory_limit_bytes());
@@ -104,7 +107,7 @@ impl Runtime {
         let mut runtime = Runtime {
             arena: WatchedArena::new(arena, options.gc_trace.take()),
             sleeper,
-            collector: collect::Control::new(options.zeal),
+            collector: collect::Control::new(),
             options,
             started: Instant::now(),
         };

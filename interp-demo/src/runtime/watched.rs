@@ -172,6 +172,10 @@ impl Collector for WatchedArena {
         progress
     }
 
+    fn forced_step(&mut self, budget: Budget) -> Progress {
+        Collector::forced_step(&mut self.arena, budget)
+    }
+
     fn while_lent<T>(&mut self, block: impl FnOnce() -> T) -> T {
         if self.trace.is_none() {
             return self.arena.while_lent(block);
