@@ -236,26 +236,18 @@ fn getregistry<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn getuservalue<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let number = call.opt_int(1, 1)?;
-    match call.get(0) {
-        Value::UserData(data) if number == 1 => {
-            let value = data.user_value();
-            call.ret(&[value, Value::Bool(true)])
-        }
-        _ => call.ret1(Value::Nil),
-    }
+    call.opt_int(1, 1)?;
+    // The userdata of the libraries have no values for programs.
+    call.ret1(Value::Nil)
 }
 
 fn setuservalue<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let Value::UserData(data) = call.get(0) else {
+    if !matches!(call.get(0), Value::UserData(_)) {
         return Err(call.type_error(0, "userdata"));
-    };
-    let value = call.check_any(1)?;
-    if call.opt_int(2, 1)? != 1 {
-        return call.ret1(Value::Nil);
     }
-    data.set_user_value(call.ctx, value);
-    call.ret1(data)
+    call.check_any(1)?;
+    call.opt_int(2, 1)?;
+    call.ret1(Value::Nil)
 }
 
 /// The name of upvalue `index` (from 0) of a function, if it has one.
