@@ -221,7 +221,7 @@ fn rawlen<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     match call.get(0) {
         Value::Table(table) => call.ret1(table.len(call.ctx)),
         Value::Str(text) => call.ret1(text.len() as i64),
-        _ => Err(call.arg_error(0, "table or string expected")),
+        _ => Err(call.type_error(0, "table or string")),
     }
 }
 

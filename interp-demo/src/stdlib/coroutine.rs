@@ -25,7 +25,7 @@ pub(super) fn open(ctx: Ctx<'_>) {
 fn check_thread<'gc>(call: &mut Call<'gc>) -> Result<Thread<'gc>, Error<'gc>> {
     match call.get(0) {
         Value::Thread(thread) => Ok(thread),
-        _ => Err(call.type_error(0, "coroutine")),
+        _ => Err(call.type_error(0, "thread")),
     }
 }
 

@@ -222,7 +222,7 @@ fn getmetatable<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 fn setmetatable<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let value = call.get(0);
     let metatable = match call.get(1) {
-        Value::Nil => None,
+        Value::Nil if call.len() > 1 => None,
         Value::Table(metatable) => Some(metatable),
         _ => return Err(call.type_error(1, "nil or table")),
     };

@@ -49,6 +49,10 @@ pub(super) fn collectgarbage<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let settings = call.ctx.state.host::<Settings>();
     match option {
         b"collect" => request(call, GcRequest::Full, done),
+        // A step of a generational collector is a whole young collection, of which there is none smaller here.
+        b"step" if settings.is_generational.get() => {
+            request(call, GcRequest::Full, |call| call.ret1(true))
+        }
         b"step" => {
             let kib = usize::try_from(call.opt_int(1, 0)?).unwrap_or(0);
             if settings.is_generational.get() {

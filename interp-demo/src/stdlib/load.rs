@@ -18,7 +18,7 @@ const PIECES: usize = 4;
 
 pub(super) fn load<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let environment = environment(call, ENVIRONMENT);
-    if let Value::Str(source) = call.get(0) {
+    if let Some(source) = call.ctx.number_or_string(call.get(0)) {
         let name = call.opt_str(1)?.unwrap_or(source);
         return finish(call, source.as_bytes(), name.as_bytes(), MODE, environment);
     }
@@ -56,6 +56,10 @@ fn read_piece<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         let Value::UserData(pieces) = call.get(PIECES) else {
             return call.ret0();
         };
+        let piece = match call.ctx.number_or_string(piece) {
+            Some(text) => text.into(),
+            None => piece,
+        };
         match piece {
             Value::Str(text) if !text.is_empty() => {
                 if let Some(mut pieces) = pieces.borrow::<Vec<u8>>() {
@@ -75,7 +79,7 @@ fn read_piece<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
                 finish(call, &source, name.as_bytes(), MODE, environment)
             }
             _ => {
-                let message = call.ctx.string(b"reader function must return a string");
+                let message = call.error("reader function must return a string").value();
                 call.ret(&[Value::Nil, message])
             }
         }

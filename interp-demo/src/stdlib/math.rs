@@ -246,7 +246,7 @@ fn random<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         _ => return Err(call.error("wrong number of arguments")),
     };
     if low > up {
-        return Err(call.arg_error(call.len() - 1, "interval is empty"));
+        return Err(call.arg_error(0, "interval is empty"));
     }
     let distance = up.wrapping_sub(low).cast_unsigned();
     let offset = generator.0.borrow_mut().project(bits, distance);

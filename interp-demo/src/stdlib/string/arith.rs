@@ -30,9 +30,9 @@ fn arith<'gc>(call: &mut Call<'gc>, event: Event) -> NativeResult<'gc> {
         _ => call.ctx.metamethod(b, event),
     };
     if metamethod.is_nil() {
-        let culprit = if to_number(a).is_none() { a } else { b };
-        let name = String::from_utf8_lossy(&call.ctx.type_name(culprit)).into_owned();
-        return Err(call.error(format!("attempt to perform arithmetic on a {name} value")));
+        let name = event.name().trim_start_matches('_');
+        let (a, b) = (a.type_name(), b.type_name());
+        return Err(call.error(format!("attempt to {name} a '{a}' with a '{b}'")));
     }
     call.truncate(0);
     for value in [metamethod, a, b] {

@@ -141,7 +141,7 @@ fn remove_position<'gc>(call: &mut Call<'gc>, size: i64) -> Result<i64, Error<'g
     if position != size
         && size.wrapping_add(1).wrapping_sub(position).cast_unsigned() > size.cast_unsigned()
     {
-        return Err(call.arg_error(1, "position out of bounds"));
+        return Err(call.arg_error(0, "position out of bounds"));
     }
     Ok(position)
 }
@@ -266,10 +266,11 @@ fn concat_plain<'gc>(
             Value::Str(text) => out.extend_from_slice(text.as_bytes()),
             Value::Int(int) => crate::text::number::write_int(&mut out, int),
             Value::Float(float) => crate::text::number::write_float(&mut out, float),
-            _ => {
+            other => {
                 let at = index.wrapping_sub(first).wrapping_add(shown);
+                let kind = other.type_name();
                 return Err(call.error(format!(
-                    "invalid value (at index {at}) in table for 'concat'"
+                    "invalid value ({kind}) at index {at} in table for 'concat'"
                 )));
             }
         }

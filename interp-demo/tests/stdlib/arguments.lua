@@ -1,0 +1,22 @@
+-- Messages about wrong arguments.
+local function try(f, ...) print((select(2, pcall(f, ...)))) end
+try(setmetatable, 1) try(setmetatable, {}) try(setmetatable, {}, 1) try(rawset, 1) try(rawset, {}, 1) try(rawlen, 5) try(rawget, {})
+try(ipairs) try(pairs) try(next, 1) try(select, 0) try(select, "x") try(tonumber) try(tonumber, 1, 10) try(tonumber, "1", 99) try(tonumber, {}, 10)
+try(tostring) try(type) try(getmetatable) try(collectgarbage, "x") try(load, 1) try(load, "x", "y", 1) try(require) try(xpcall, 1)
+try(string.rep) try(string.rep, "x") try(string.rep, "x", "y") try(string.rep, "x", 1.5) try(string.rep, "x", 1 << 40) try(string.sub) try(string.sub, "x", {})
+try(string.char, -1) try(string.char, 256) try(string.char, "x") try(string.byte, nil) try(string.format) try(string.format, "%d") try(string.format, "%d", "x") try(string.format, "%d", 1.5)
+try(string.format, "%c", {}) try(string.format, "%s") try(string.format, "%q", {}) try(string.format, "%5s", "a\0b") try(string.find) try(string.find, "x") try(string.find, {}, "x")
+try(string.gsub, "x", "x") try(string.gsub, "x", "x", true) try(string.gsub, "x", "x", "x", "x") try(string.gmatch, "x") try(string.pack, "i17") try(string.pack, "i1", 128) try(string.pack, "I1", 256)
+try(string.unpack, "i4", "abc") try(string.unpack, "z", "abc") try(string.unpack, "i4", "abcd", 9) try(string.packsize, "s") try(string.len) try(string.upper, {})
+try(table.insert) try(table.insert, 1, 2) try(table.insert, {}) try(table.insert, {}, 5, 1) try(table.insert, {}, 1, 2, 3) try(table.insert, {}, "x", 1) try(table.remove, {}, 5) try(table.remove, {1, 2}, 4)
+try(table.concat, {{}}) try(table.concat, {1, nil, 3}, ",", 1, 3) try(table.concat, 5) try(table.concat, {}, {}) try(table.unpack, {}, 1, 1e8) try(table.unpack, {}, 1, 1 << 40) try(table.sort, {1, "x"}) try(table.sort, {1, 2}, 5)
+try(table.sort, {3, 2, 1, 4}, function() return true end) try(table.move, {}, 1, 2) try(table.move, {}, 1, math.maxinteger, 2) try(table.move, {}, 1, 2, 3, 4) try(table.pack().n)
+try(math.floor) try(math.floor, {}) try(math.random, 2, 1) try(math.random, 1, 2, 3) try(math.random, 0.5) try(math.fmod, 1, 0) try(math.max) try(math.tointeger) try(math.abs, "x") try(math.ult, 1.5, 1)
+try(utf8.char, -1) try(utf8.char, 1 << 31) try(utf8.codepoint, "abc", 4) try(utf8.codepoint, "\xff") try(utf8.len, "abc", 5) try(utf8.offset, "abc", 1, 5) try(utf8.offset, "\xc3\xa4", 1, 2) try(utf8.codes)
+try(coroutine.create) try(coroutine.create, 1) try(coroutine.resume, 1) try(coroutine.status, {}) try(coroutine.wrap, 1) try(coroutine.close, coroutine.running())
+try(os.time, {}) try(os.time, {year = 2020}) try(os.time, {year = 2020, month = "x", day = 1}) try(os.time, {year = 2020, month = 1.5, day = 1}) try(os.date, "%Ez") try(os.date, "%") try(os.getenv) try(os.setlocale, "C", "x")
+try(io.open) try(io.open, "x", "q") try(io.read, "x") try(io.read, {}) try(io.lines, "/nonexistent") try(io.input, "/nonexistent") try(io.stdout.write, 1) try(io.close, 1) try(io.type)
+try(debug.getinfo, "x") try(debug.getinfo, 1, "X") try(debug.getlocal, 999, 1) try(debug.setmetatable, 1) try(debug.setmetatable, 1, 2) try(debug.upvaluejoin, print, 1, print, 1) try(debug.getupvalue, 1, 1)
+-- Through methods and fields the names differ.
+try(function() ("x"):rep({}) end) try(function() ("x"):bad() end) try(function() io.stdout:seek("bad") end) try(function() string.rep() end) try(function() local s = string; s.rep("x", {}) end)
+try(function() io.stdout.write() end) try(function() return ("x") + {} end) try(function() return "abc" + 1 end) try(function() return {} .. "x" end) try(function() return -"x" end) try(function() return "10" | "x" end)

@@ -1,0 +1,14 @@
+-- debug.*
+local function f(a, b, ...) local c = 3 print(debug.getlocal(1, 1), debug.getlocal(1, 2)) print(debug.getlocal(1, 3)) print(debug.getlocal(1, -1)) print(debug.getlocal(1, -2)) print(debug.getlocal(1, 4)) print(debug.setlocal(1, 1, "changed"), a, debug.setlocal(1, 99, 0)) end
+f("A", "B", "extra") print(debug.getlocal(f, 1), debug.getlocal(f, 2), debug.getlocal(f, 3))
+local i = debug.getinfo(f) print(i.what, i.short_src, i.source, i.linedefined, i.lastlinedefined, i.nups, i.nparams, i.isvararg, i.func == f, i.currentline, i.namewhat, i.name)
+i = debug.getinfo(print) print(i.what, i.short_src, i.source, i.linedefined, i.lastlinedefined, i.nparams, i.isvararg, i.currentline)
+local function named() return debug.getinfo(1, "nlt") end i = named() print(i.name, i.namewhat, i.currentline, i.istailcall) local function tail() return named() end i = tail() i = debug.getinfo(1) print(i.what, i.currentline, debug.getinfo(99))
+local t = {method = function() return debug.getinfo(1, "n") end} i = t:method() print(i.name, i.namewhat) i = t.method() print(i.name, i.namewhat) globalname = t.method i = globalname() print(i.name, i.namewhat)
+local lines = {} for l in pairs(debug.getinfo(f, "L").activelines) do lines[#lines + 1] = l end print(#lines, lines[1])
+local x, y = 1, 2 local function up() return x, y end local function up2() return y end print(debug.getupvalue(up, 1)) print(debug.getupvalue(up, 2)) print(debug.getupvalue(up, 3)) print(debug.setupvalue(up, 1, 10), x, debug.setupvalue(up, 9, 1)) print(debug.upvalueid(up, 2) == debug.upvalueid(up2, 1), debug.upvalueid(up, 1) == debug.upvalueid(up2, 1), type(debug.upvalueid(up, 1)), debug.upvalueid(up, 9)) debug.upvaluejoin(up, 1, up2, 1) print(up())
+print(pcall(debug.upvaluejoin, up, 9, up2, 1)) print(debug.getupvalue(string.gmatch("x", "x"), 1))
+print(debug.setmetatable(10, {__index = {double = function(n) return n * 2 end}}), (5):double()) debug.setmetatable(10, nil) print(debug.getmetatable("").__name, debug.getmetatable(10), type(debug.getregistry()), debug.getuservalue(io.stdout, 2), debug.getuservalue(1))
+print(debug.traceback("message")) print(debug.traceback("message", 2)) print(debug.traceback({}) ~= nil, debug.traceback(nil)) local co = coroutine.create(function() local inside = 7 coroutine.yield() end) coroutine.resume(co) print(debug.traceback(co)) print(debug.traceback(co, "m")) print(debug.traceback(co, nil, 1)) print(debug.getlocal(co, 1, 1)) print(debug.getinfo(co, 1, "l").currentline, debug.getinfo(co, 0, "S").what, debug.getinfo(co, 5))
+local function deep(n) if n == 0 then return debug.traceback("deep") end local r = deep(n - 1) return r end print(deep(5)) print(select(2, xpcall(function() local z = nil; z.field = 1 end, debug.traceback)))
+print(pcall(debug.getinfo, 1, ">S")) print(pcall(debug.getinfo, 1, "?"))
