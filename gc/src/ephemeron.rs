@@ -110,7 +110,7 @@ unsafe impl<'gc> Collect<'gc> for Head {
 type Buffer<K, V> = Tail<Head, Slot<K, V>>;
 
 /// Slots looked at in one piece.
-const SLICE_SLOTS: usize = 128;
+const SLICE_SLOTS: usize = 32;
 
 /// Set in the place where a trace goes on: look at this one slot, whose key was marked just now.
 const RESOLVE: usize = 1 << (usize::BITS - 1);

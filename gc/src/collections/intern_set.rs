@@ -14,7 +14,7 @@ use crate::mutation::Mutation;
 /// A weak set of interned strings: `GcTail`s of bytes with a header `H`, found by hash and content.
 ///
 /// Two levels, so that nothing that it does is long: a directory, indexed by the top bits of the hash, of segments of
-/// at most 512 entries, each an open-addressing table of its own (extendible hashing). A segment that is full splits; a
+/// about a hundred entries, each an open-addressing table of its own (extendible hashing). A segment that is full splits; a
 /// segment that the collector has emptied shrinks.
 ///
 /// Weak: an entry keeps no string alive. A string found again before it was swept is alive again.

@@ -52,7 +52,7 @@ pub struct LateStack<'gc, T: 'gc> {
 }
 
 /// Slots that are scanned, or overwritten, at a time.
-const SLICE_SLOTS: usize = 128;
+const SLICE_SLOTS: usize = 64;
 
 fn vtable<'gc, T: Collect<'gc> + Copy>() -> &'static VTable {
     struct Of<T>(PhantomData<T>);

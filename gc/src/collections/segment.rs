@@ -8,7 +8,7 @@ use crate::heap::{Context, Marker, Stage, VTable, WeakContainer, WeakOps};
 use crate::mutation::Finalization;
 
 /// Entries of a segment that is split rather than grown.
-const SPLIT_CAPACITY: usize = 512;
+const SPLIT_CAPACITY: usize = 128;
 
 /// Entries of the smallest segment.
 const MIN_CAPACITY: usize = 8;
@@ -229,7 +229,7 @@ static DIRECTORY_OPS: WeakOps = WeakOps {
 };
 
 /// Places that are traced at a time.
-const SLICE_PLACES: usize = 256;
+const SLICE_PLACES: usize = 64;
 
 /// # Safety
 ///

@@ -97,6 +97,8 @@ pub(crate) struct Context {
     pub(super) freed_unreported: Cell<usize>,
     /// `allocated_bytes` when the last cycle began.
     pub(super) allocated_at_start: Cell<u64>,
+    /// Bytes that are allocated from one cycle to the next, of late.
+    pub(super) period_bytes: Cell<usize>,
     pub(super) limit_bytes: Cell<usize>,
     /// Whether an allocation was refused: the next cycle is an emergency.
     pub(super) refused: Cell<bool>,
@@ -150,6 +152,7 @@ impl Context {
             marked_bytes: Cell::new(0),
             freed_unreported: Cell::new(0),
             allocated_at_start: Cell::new(0),
+            period_bytes: Cell::new(0),
             limit_bytes: Cell::new(usize::MAX),
             refused: Cell::new(false),
             send,

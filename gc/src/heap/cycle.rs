@@ -55,6 +55,9 @@ impl Context {
         self.metrics.cycle_begun(cause);
         // What is reserved but not used is not counted as allocated before the start.
         self.close_spaces();
+        let period = self.hint().allocated_bytes_since_cycle;
+        self.period_bytes
+            .set(period.max(self.period_bytes.get() / 2));
         self.allocated_at_start.set(self.metrics.allocated_bytes());
         self.marked_bytes.set(0);
         self.late_met_bytes.set(0);

@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::step::Budget;
 
 /// Pointers looked at between two looks at the clock: about 1 µs of work, some µs where memory is cold and others use it too.
-const TICKS_PER_LOOK: usize = 96;
+const TICKS_PER_LOOK: usize = 64;
 
 /// A budget that is being used up.
 ///
@@ -75,5 +75,5 @@ impl Meter {
     }
 
     /// Fuel for a piece of work that counts in bytes and can't look at the clock: a few µs' worth.
-    pub(super) const PIECE_BYTES: usize = 4096;
+    pub(super) const PIECE_BYTES: usize = 1024;
 }

@@ -19,6 +19,9 @@ pub(super) struct Dropping {
     pub(super) from: usize,
 }
 
+/// Free bytes in pages that are kept however little is allocated from one cycle to the next.
+const KEPT_AT_LEAST_BYTES: usize = 128 * 1024;
+
 /// Elements dropped between two looks at the budget.
 const DROPPED_AT_A_TIME: usize = 16;
 
@@ -67,8 +70,11 @@ impl Context {
         self.survivors.set(0);
         self.survivors_bytes.set(0);
         self.kept_bytes.set(0);
-        self.keep_bytes
-            .set(self.metrics.pacing().sleep_bytes(self.marked_bytes.get()));
+        // What the next cycle is likely to allocate, and at most what it may.
+        let period = self.period_bytes.get();
+        let likely = period + period / 4 + KEPT_AT_LEAST_BYTES;
+        let allowed = self.metrics.pacing().sleep_bytes(self.marked_bytes.get());
+        self.keep_bytes.set(likely.min(allowed));
         self.phase.set(Phase::Sweeping);
         true
     }

@@ -126,8 +126,8 @@ unsafe fn drop_sized<T>(ptr: NonNull<u8>, from: &mut usize, _limit: usize) {
     unsafe { ptr.cast::<T>().drop_in_place() };
 }
 
-/// Elements of a tail that are traced at a time.
-const SLICE_ELEMENTS: usize = 128;
+/// Elements of a tail that are traced at a time: each may be a miss of the cache, or two.
+const SLICE_ELEMENTS: usize = 32;
 
 /// # Safety
 ///
