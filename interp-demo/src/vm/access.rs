@@ -68,7 +68,7 @@ impl<'gc> Ctx<'gc> {
             }
             receiver = method;
         }
-        Err(self.error("'__index' chain too long; possibly a loop"))
+        Err(self.error("'__index' chain too long; possible loop"))
     }
 
     /// `object[key] = value`: does it, or hands back `(method, receiver)`, to be called as
@@ -115,7 +115,7 @@ impl<'gc> Ctx<'gc> {
             }
             receiver = method;
         }
-        Err(self.error("'__newindex' chain too long; possibly a loop"))
+        Err(self.error("'__newindex' chain too long; possible loop"))
     }
 
     /// `#value`.
