@@ -11,3 +11,8 @@ pub mod support;
 pub mod alloc_machine;
 pub mod process;
 pub mod program;
+
+/// The README's example, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
