@@ -37,6 +37,7 @@ fn a_step_at_every_opportunity_breaks_nothing() {
             ..Options::default()
         });
         run(&mut runtime, CHURN);
+        runtime.verify().unwrap_or_else(|fault| panic!("{fault}"));
         runtime.close();
     }
 }

@@ -129,6 +129,15 @@ impl Runtime {
         &self.options
     }
 
+    /// Checks the heap by a walk of its own: for tests.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, in words.
+    pub fn verify(&mut self) -> Result<(), String> {
+        self.arena.verify()
+    }
+
     /// Looks at, or changes, the state. Nothing runs meanwhile.
     pub fn enter<T>(&mut self, f: impl for<'gc> FnOnce(Ctx<'gc>) -> T) -> T {
         self.arena.mutate(|mc, state| {
