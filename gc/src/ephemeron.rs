@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use crate::collect::{Collect, Trace};
+use crate::collections::{GcStr, GcTail};
 use crate::error::AllocError;
 use crate::gc::{Gc, Invariant};
 use crate::heap::{Context, Marker, Stage, Tail, VTable, WeakContainer, WeakOps};
@@ -47,6 +48,22 @@ unsafe impl<'gc, T: ?Sized + 'gc> WeakTarget<'gc> for GcWeak<'gc, T> {
     #[inline]
     fn weak_target(&self) -> Option<Gc<'gc, ()>> {
         None
+    }
+}
+
+// SAFETY: it is one pointer.
+unsafe impl<'gc, H: 'gc, T: 'gc> WeakTarget<'gc> for GcTail<'gc, H, T> {
+    #[inline]
+    fn weak_target(&self) -> Option<Gc<'gc, ()>> {
+        Some(self.erase())
+    }
+}
+
+// SAFETY: it is one pointer.
+unsafe impl<'gc> WeakTarget<'gc> for GcStr<'gc> {
+    #[inline]
+    fn weak_target(&self) -> Option<Gc<'gc, ()>> {
+        Some(self.erase())
     }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
-use sleepy_gc::collections::GcVec;
+use sleepy_gc::collections::{GcStr, GcVec};
 use sleepy_gc::ephemeron::{EphemeronMap, WeakTarget, Weakness};
-use sleepy_gc::{Arena, Budget, Collect, Gc, Rootable};
+use sleepy_gc::{Arena, Budget, Collect, Gc, Lock, Rootable};
 
 /// An object as a key: by identity.
 #[derive(Clone, Copy, Collect)]
@@ -259,4 +259,25 @@ fn random_programs_agree_with_a_model() {
         arena.finish_cycle();
         arena.mutate(|_, (map, _)| assert_eq!(map.len(), model.len()));
     }
+}
+
+#[test]
+fn strings_are_weak_keys_and_values() {
+    type Strings<'gc> = EphemeronMap<'gc, GcStr<'gc>, GcStr<'gc>>;
+    let mut arena = Arena::<Rootable![(Strings<'_>, Lock<Option<GcStr<'_>>>)]>::new(|mc| {
+        (Strings::new(mc, Weakness::Keys), Lock::new(None))
+    });
+    arena.mutate_root(|mc, root| {
+        let kept = GcStr::new(mc, "kept");
+        root.1 = Lock::new(Some(kept));
+        root.0.insert(mc, kept, GcStr::new(mc, "value"));
+        root.0
+            .insert(mc, GcStr::new(mc, "lost"), GcStr::new(mc, "value"));
+    });
+    arena.finish_cycle();
+    arena.mutate(|mc, root| {
+        let kept = root.1.get().expect("it was stored");
+        assert_eq!(root.0.len(), 1);
+        assert_eq!(root.0.get(mc, &kept).map(GcStr::as_str), Some("value"));
+    });
 }

@@ -6,6 +6,7 @@ use std::ops::Deref;
 use crate::collect::{Collect, Trace};
 use crate::collections::GcTail;
 use crate::error::AllocError;
+use crate::gc::Gc;
 use crate::mutation::Mutation;
 
 /// An immutable UTF-8 string in one allocation of the arena.
@@ -38,6 +39,12 @@ impl<'gc> GcStr<'gc> {
     pub fn as_str(self) -> &'gc str {
         // SAFETY: the bytes were copied from a `str`, and nothing can change them.
         unsafe { std::str::from_utf8_unchecked(self.bytes.tail()) }
+    }
+
+    /// The string as an object of unknown type.
+    #[inline]
+    pub fn erase(self) -> Gc<'gc, ()> {
+        self.bytes.erase()
     }
 
     /// Whether two pointers name the same string object.
