@@ -1,14 +1,15 @@
 //! Mathematics.
 
-use std::cell::RefCell;
+use std::cell::RefMut;
 
 use super::random::{Random, float_of};
 use super::{Functions, register};
 use crate::text::number::{Number, float_to_int};
 use crate::vm::access::Compare;
 use crate::vm::error::Error;
-use crate::vm::native::{Call, NativeFn, NativeResult};
+use crate::vm::native::{Call, Native, NativeFn, NativeResult};
 use crate::vm::state::Ctx;
+use crate::vm::userdata::UserData;
 use crate::vm::value::Value;
 
 const FUNCTIONS: Functions = &[
@@ -31,8 +32,6 @@ const FUNCTIONS: Functions = &[
     ("rad", |call| {
         unary(call, |x| x * (std::f64::consts::PI / 180.0))
     }),
-    ("random", random),
-    ("randomseed", randomseed),
     ("sin", |call| unary(call, f64::sin)),
     ("sqrt", |call| unary(call, f64::sqrt)),
     ("tan", |call| unary(call, f64::tan)),
@@ -43,20 +42,26 @@ const FUNCTIONS: Functions = &[
 
 pub(super) fn open(ctx: Ctx<'_>) {
     let math = register(ctx, "math", FUNCTIONS);
+    // Both functions hold the state's generator, which is quicker to reach than by its type.
+    let (first, second) = fresh_seed();
+    let generator = UserData::new(ctx, Random::new(first, second));
+    for (name, function) in [("random", random as NativeFn), ("randomseed", randomseed)] {
+        let function = Native::with_upvalues(ctx, name, function, &[generator.into()]);
+        math.set_name(ctx, name, function);
+    }
     math.set_name(ctx, "pi", std::f64::consts::PI);
     math.set_name(ctx, "huge", f64::INFINITY);
     math.set_name(ctx, "maxinteger", i64::MAX);
     math.set_name(ctx, "mininteger", i64::MIN);
 }
 
-/// The generator of a state.
-struct Generator(RefCell<Random>);
-
-impl Default for Generator {
-    fn default() -> Self {
-        let (first, second) = fresh_seed();
-        Self(RefCell::new(Random::new(first, second)))
-    }
+/// The generator of the state.
+fn generator<'gc>(call: &Call<'gc>) -> Result<RefMut<'gc, Random>, Error<'gc>> {
+    let generator = match call.upvalue(0) {
+        Value::UserData(data) => data.borrow::<Random>(),
+        _ => None,
+    };
+    generator.ok_or_else(|| call.error("the random generator is lost"))
 }
 
 /// Two words that differ from run to run.
@@ -234,8 +239,7 @@ fn ult<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn random<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let generator = call.ctx.state.host::<Generator>();
-    let bits = generator.0.borrow_mut().next_bits();
+    let bits = generator(call)?.next_bits();
     let (low, up) = match call.len() {
         0 => return call.ret1(float_of(bits)),
         1 => match call.check_int(0)? {
@@ -249,7 +253,7 @@ fn random<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return Err(call.arg_error(0, "interval is empty"));
     }
     let distance = up.wrapping_sub(low).cast_unsigned();
-    let offset = generator.0.borrow_mut().project(bits, distance);
+    let offset = generator(call)?.project(bits, distance);
     call.ret1(low.wrapping_add(offset.cast_signed()))
 }
 
@@ -264,7 +268,6 @@ fn randomseed<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         };
         (first, call.opt_int(1, 0)?)
     };
-    let generator = call.ctx.state.host::<Generator>();
-    *generator.0.borrow_mut() = Random::new(first.cast_unsigned(), second.cast_unsigned());
+    *generator(call)? = Random::new(first.cast_unsigned(), second.cast_unsigned());
     call.ret(&[Value::Int(first), Value::Int(second)])
 }
