@@ -54,6 +54,7 @@ impl Runtime {
                     arena.start_cycle();
                     arena.finish_cycle();
                 });
+                self.run_finalizers(u32::MAX);
                 Answer::Done
             }
             GcRequest::Step(kib) => {
@@ -90,7 +91,6 @@ impl Runtime {
             return false;
         }
         self.collect(GcRequest::Full);
-        self.run_finalizers();
         let heap_bytes = self.arena.metrics().heap_bytes();
         if heap_bytes <= limit {
             self.collector.tolerated_bytes = 0;
@@ -101,9 +101,12 @@ impl Runtime {
         !self.enter(|ctx| ctx.state.told_of_memory.take())
     }
 
-    /// Runs the finalizers that are due, each on a coroutine of its own.
-    pub(super) fn run_finalizers(&mut self) {
-        while self.enter(|ctx| ctx.start_finalizer()) {
+    /// Runs the finalizers that are due, `most` of them at most.
+    pub(super) fn run_finalizers(&mut self, most: u32) {
+        for _ in 0..most {
+            if !self.enter(|ctx| ctx.start_finalizer()) {
+                break;
+            }
             self.arena.count_finalizer();
             loop {
                 enum Next {
@@ -131,6 +134,7 @@ impl Runtime {
                     Next::Over => break,
                 }
             }
+            self.pay_debt();
         }
     }
 
@@ -152,7 +156,7 @@ impl Runtime {
     /// Ends the program as `lua_close` does: runs all finalizers, the youngest object's first.
     pub fn close(&mut self) {
         self.enter(|ctx| ctx.finalize_all());
-        self.run_finalizers();
+        self.run_finalizers(u32::MAX);
         crate::stdlib::io::flush_all();
     }
 

@@ -16,7 +16,7 @@ mod wait;
 mod watched;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sleepy_gc::idle::{Policy, Sleeper};
 use sleepy_gc::{Arena, Gc, Rootable};
@@ -28,6 +28,9 @@ use crate::vm::{Ctx, Error, Exit, State, Value, run};
 
 /// The arena's root.
 pub type StateRoot = Rootable![Gc<'_, State<'_>>];
+
+/// How many finalizers run at a safe point that nobody has asked for.
+const FINALIZERS_AT_ONCE: u32 = 16;
 
 /// Set by [`interrupt`], cleared when the program has been stopped by it.
 ///
@@ -226,10 +229,10 @@ impl Runtime {
                     if let Some(end) = self.serve() {
                         return end;
                     }
-                    if INTERRUPTED.swap(false, Ordering::Relaxed) {
+                    trouble = self.stopped();
+                    if trouble.is_some() {
                         // The native that has waited does not go on.
                         self.enter(|ctx| ctx.drop_answer());
-                        trouble = Some(Trouble::Interrupted);
                     }
                 }
                 Next::End(end) => return end,
@@ -240,19 +243,26 @@ impl Runtime {
     /// What is due at a safe point: a step of the collector; then the limits are looked at.
     fn safe_point(&mut self) -> Option<Trouble> {
         self.pay_debt();
-        self.run_finalizers();
+        self.run_finalizers(FINALIZERS_AT_ONCE);
+        let stopped = self.stopped();
+        if stopped.is_none() && self.is_over_memory_limit() {
+            return Some(Trouble::NoMemory);
+        }
+        stopped
+    }
+
+    /// Whether the program was asked to stop, or its time is over.
+    fn stopped(&self) -> Option<Trouble> {
         if INTERRUPTED.swap(false, Ordering::Relaxed) {
             return Some(Trouble::Interrupted);
         }
-        if let Some(limit) = self.options.time_limit
-            && self.started.elapsed() > limit
-        {
-            return Some(Trouble::TimeOver);
-        }
-        if self.is_over_memory_limit() {
-            return Some(Trouble::NoMemory);
-        }
-        None
+        (self.time_left() == Some(Duration::ZERO)).then_some(Trouble::TimeOver)
+    }
+
+    /// How much longer the program may run; none: for ever.
+    fn time_left(&self) -> Option<Duration> {
+        let limit = self.options.time_limit?;
+        Some(limit.saturating_sub(self.started.elapsed()))
     }
 }
 

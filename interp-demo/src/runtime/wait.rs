@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use sleepy_gc::idle::{Interest, Sleeper, Watched};
 
-use super::{End, Runtime, WatchedArena};
+use super::{End, FINALIZERS_AT_ONCE, Runtime, WatchedArena};
 use crate::vm::{Answer, Suspend};
 
 /// What a [`CustomWait`](crate::vm::suspend::CustomWait) works with.
 pub struct Waiter<'a> {
+    /// How much longer the program may run; none: for ever. A wait ends then at the latest, whatever it answers.
+    pub time_left: Option<Duration>,
     /// The thread's sleeper.
     pub sleeper: &'a mut Sleeper,
     /// The arena, which the sleeper collects and lends.
@@ -23,6 +25,7 @@ impl Runtime {
         let request = self.enter(|ctx| ctx.take_request())?;
         let answer = match request {
             Suspend::Sleep(time) => {
+                let time = self.shortened(Some(time)).unwrap_or(time);
                 self.sleeper.sleep(&mut self.arena, time);
                 Answer::Done
             }
@@ -30,24 +33,33 @@ impl Runtime {
                 fd,
                 interest,
                 timeout,
-            } => match self.wait_fd(fd, interest, timeout) {
+            } => match self.wait_fd(fd, interest, self.shortened(timeout)) {
                 Ok(ready) => Answer::Ready(ready),
                 Err(error) => Answer::Failed(error),
             },
-            Suspend::Poll { fds, timeout } => match self.wait_fds(&fds, timeout) {
+            Suspend::Poll { fds, timeout } => match self.wait_fds(&fds, self.shortened(timeout)) {
                 Ok(ready) => Answer::ReadyFds(ready),
                 Err(error) => Answer::Failed(error),
             },
             Suspend::Collect(request) => self.collect(request),
             Suspend::Exit { code, close } => return Some(End::Exit { code, close }),
             Suspend::Custom(wait) => wait.run(&mut Waiter {
+                time_left: self.time_left(),
                 sleeper: &mut self.sleeper,
                 arena: &mut self.arena,
             }),
         };
-        self.run_finalizers();
+        self.run_finalizers(FINALIZERS_AT_ONCE);
         self.enter(|ctx| ctx.put_answer(answer));
         None
+    }
+
+    /// A timeout, or what is left of the program's time if that is less.
+    fn shortened(&self, timeout: Option<Duration>) -> Option<Duration> {
+        match (timeout, self.time_left()) {
+            (Some(timeout), Some(left)) => Some(timeout.min(left)),
+            (timeout, left) => timeout.or(left),
+        }
     }
 
     fn wait_fd(

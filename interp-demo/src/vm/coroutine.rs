@@ -30,6 +30,8 @@ impl<'gc> Thread<'gc> {
 
     /// Puts a body on an empty stack.
     pub(super) fn begin(self, ctx: Ctx<'gc>, body: Value<'gc>) -> Result<(), Error<'gc>> {
+        self.close_upvalues(ctx, 0);
+        self.to_close().clear();
         self.frames().clear();
         self.set_top(0);
         self.open_window(ctx, 0);

@@ -42,7 +42,7 @@ impl<'gc> Ctx<'gc> {
                 continue;
             }
             let interrupted = self.state.current();
-            let thread = Thread::empty(self.mc);
+            let thread = self.finalizer_thread();
             self.barrier(interrupted.into());
             self.state.interrupted.set(Some(interrupted));
             if self.start_on(thread, method, &[value]).is_err() {
@@ -73,6 +73,19 @@ impl<'gc> Ctx<'gc> {
             text.push(b')');
             self.warn(&text);
         }
+    }
+
+    /// The coroutine of finalizers: one after the other runs on it.
+    fn finalizer_thread(self) -> Thread<'gc> {
+        if let Some(thread) = self.state.finalizer_thread.get()
+            && thread.to_close().is_empty()
+        {
+            return thread;
+        }
+        let thread = Thread::empty(self.mc);
+        self.barrier(thread.into());
+        self.state.finalizer_thread.set(Some(thread));
+        thread
     }
 
     fn next_finalizable(self) -> Option<Value<'gc>> {

@@ -21,9 +21,13 @@ pub enum Exit<'gc> {
     Failed(Value<'gc>),
 }
 
+/// How many switches between frames pass before the host may look at its limits.
+const SWITCHES: u32 = 1024;
+
 /// Runs the current coroutine.
 pub fn run<'gc>(ctx: Ctx<'gc>) -> Exit<'gc> {
     open_top(ctx, ctx.current());
+    let mut switches = 0_u32;
     loop {
         let thread = ctx.current();
         // SAFETY: the frame on top, not kept beyond the expression.
@@ -59,7 +63,10 @@ pub fn run<'gc>(ctx: Ctx<'gc>) -> Exit<'gc> {
                 }
             }
         }
-        if !is_lua && ctx.mc.debt_due() {
+        // Programs that do nothing but switch come to a safe point too.
+        switches = switches.wrapping_add(1);
+        let looks = switches.is_multiple_of(SWITCHES) && ctx.state.needs_attention();
+        if looks || (!is_lua && ctx.mc.debt_due()) {
             let thread = ctx.current();
             thread.set_live(ctx, unwind::stack_end(thread));
             return Exit::SafePoint;
