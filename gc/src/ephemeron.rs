@@ -129,7 +129,8 @@ type Buffer<K, V> = Tail<Head, Slot<K, V>>;
 /// Slots looked at in one piece.
 const SLICE_SLOTS: usize = 32;
 
-/// Set in the place where a trace goes on: look at this one slot, whose key was marked just now.
+/// Set in the place where a trace goes on: look at this one slot, for whose key (or value, if the key is plain) it has
+/// waited, and which was marked just now.
 const RESOLVE: usize = 1 << (usize::BITS - 1);
 
 /// A map whose entries do not keep their keys, their values, or either, alive.
@@ -206,6 +207,9 @@ where
             return;
         }
         if let Slot::Full(hash, key, value) = slot(index) {
+            if key.weak_target().is_none() {
+                marker.trace(&key);
+            }
             if key
                 .weak_target()
                 .is_none_or(|key| marker.is_marked(key.raw()))
@@ -249,7 +253,14 @@ fn trace_slot<'gc, K, V>(
         Slot::Empty | Slot::Dead(_) | Slot::Removed(_) => {}
         Slot::Full(_, key, value) => {
             let (key_target, value_target) = (key.weak_target(), value.weak_target());
-            if weakness == Weakness::Values || key_target.is_none() {
+            // A plain key dies with its entry if both sides are weak: then it waits until the value is marked.
+            let key_waits = weakness == Weakness::Both
+                && key_target.is_none()
+                && value_target.is_some_and(|target| {
+                    !marker.is_marked(target.raw())
+                        && marker.wait_for(target.raw(), ptr, RESOLVE | index)
+                });
+            if (weakness == Weakness::Values || key_target.is_none()) && !key_waits {
                 marker.trace(&key);
             }
             match (weakness, key_target) {

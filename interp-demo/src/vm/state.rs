@@ -276,7 +276,7 @@ impl<'gc> Ctx<'gc> {
     /// The bytes that the collector accounts for.
     #[must_use]
     pub fn heap_bytes(self) -> usize {
-        self.mc.metrics().heap_bytes()
+        self.mc.heap_bytes()
     }
 
     /// What a native has asked of the host.
