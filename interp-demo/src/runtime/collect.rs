@@ -65,8 +65,21 @@ impl Runtime {
                 if !self.arena.has_work() {
                     self.arena.start_cycle();
                 }
-                let progress = self.arena.forced(|arena| arena.step(Budget::Work(bytes)));
-                Answer::Ready(progress.finished_cycle)
+                let finished = self.arena.forced(|arena| {
+                    let mut left = bytes;
+                    loop {
+                        // A step may stop before its budget is used up.
+                        let progress = arena.step(Budget::Work(left));
+                        if progress.finished_cycle {
+                            return true;
+                        }
+                        left = left.saturating_sub(progress.work_bytes);
+                        if left == 0 || progress.work_bytes == 0 {
+                            return false;
+                        }
+                    }
+                });
+                Answer::Ready(finished)
             }
             GcRequest::Stop => {
                 self.collector.running = false;

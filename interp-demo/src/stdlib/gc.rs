@@ -47,6 +47,10 @@ pub(super) fn collectgarbage<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         .opt_str(0)?
         .map_or(&b"collect"[..], |text| text.as_bytes());
     let settings = call.ctx.state.host::<Settings>();
+    if call.ctx.is_finalizing() {
+        // A finalizer is a part of the collector's work, and that is not begun anew inside itself.
+        return call.ret1(Value::Nil);
+    }
     match option {
         b"collect" => request(call, GcRequest::Full, done),
         // A step of a generational collector is a whole young collection, of which there is none smaller here.

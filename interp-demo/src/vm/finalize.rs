@@ -116,6 +116,12 @@ impl<'gc> Ctx<'gc> {
         }
     }
 
+    /// Whether a finalizer runs.
+    #[must_use]
+    pub fn is_finalizing(self) -> bool {
+        self.state.finalizing.get()
+    }
+
     /// From now on every object that has a finalizer is due.
     pub(crate) fn finalize_all(self) {
         self.state.finalizable.queue_all(self.mc);
