@@ -59,10 +59,6 @@ pub(super) fn collectgarbage<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         }
         b"step" => {
             let kib = usize::try_from(call.opt_int(1, 0)?).unwrap_or(0);
-            if settings.is_generational.get() {
-                // A step of a generational collector is a whole young collection; here every object is young.
-                return request(call, GcRequest::Full, |call| call.ret1(true));
-            }
             request(call, GcRequest::Step(kib), |call| match call.answer() {
                 Answer::Ready(finished) => call.ret1(finished),
                 _ => call.ret1(false),
