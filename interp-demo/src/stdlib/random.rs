@@ -32,11 +32,6 @@ impl Random {
         result
     }
 
-    /// A float from 0 up to but not including 1.
-    pub fn next_float(&mut self) -> f64 {
-        float_of(self.next_bits())
-    }
-
     /// An integer from 0 to `limit`, all equally likely, made from `bits` and, where those are not enough, from more.
     pub fn project(&mut self, bits: u64, limit: u64) -> u64 {
         if limit.wrapping_add(1).is_power_of_two() || limit == u64::MAX {
@@ -88,6 +83,6 @@ mod tests {
                 assert!(random.project(bits, limit) <= limit);
             }
         }
-        assert!((0..1000).all(|_| (0.0..1.0).contains(&random.next_float())));
+        assert!((0..1000).all(|_| (0.0..1.0).contains(&float_of(random.next_bits()))));
     }
 }

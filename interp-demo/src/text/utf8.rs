@@ -3,9 +3,6 @@
 
 /// The largest code point that six bytes can hold.
 pub const MAX: u32 = 0x7FFF_FFFF;
-/// The largest code point of Unicode.
-pub const MAX_UNICODE: u32 = 0x10_FFFF;
-
 /// Whether `byte` continues a sequence.
 #[must_use]
 pub const fn is_continuation(byte: u8) -> bool {

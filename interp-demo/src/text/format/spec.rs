@@ -57,12 +57,6 @@ impl<'a> Pieces<'a> {
     pub const fn new(format: &'a [u8]) -> Self {
         Self { rest: format }
     }
-
-    /// What has not been read yet; `Pieces::new` goes on from there.
-    #[must_use]
-    pub const fn rest(&self) -> &'a [u8] {
-        self.rest
-    }
 }
 
 impl<'a> Iterator for Pieces<'a> {

@@ -3,7 +3,7 @@
 use super::{PatternError, class};
 
 /// The most captures that a pattern may have.
-pub const MAX_CAPTURES: usize = 32;
+const MAX_CAPTURES: usize = 32;
 /// How deep matching may recurse.
 const MAX_DEPTH: u32 = 200;
 

@@ -11,7 +11,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-pub use matcher::{Captured, MAX_CAPTURES, Matcher};
+pub use matcher::{Captured, Matcher};
 pub use replace::expand;
 pub use scan::Scan;
 

@@ -36,12 +36,6 @@ impl Scan {
         }
     }
 
-    /// Where the next attempt begins; also the end of the last match.
-    #[must_use]
-    pub const fn position(&self) -> usize {
-        self.at
-    }
-
     /// The next match as start and end; its captures stay in `matcher`, whose subject has `size` bytes.
     ///
     /// # Errors
