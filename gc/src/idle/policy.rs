@@ -52,7 +52,7 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             switches: Switches::ON,
-            step: Duration::from_micros(10),
+            step: Duration::from_micros(5),
             max_step: Duration::from_micros(100),
             start_bytes: 384 << 10,
             price_ns_per_kib: 2_000,
