@@ -136,14 +136,15 @@ mod tests {
     #[test]
     fn long_steps_only_early_in_waits_that_are_always_long() {
         let policy = Policy::default();
+        let shortest_ns = ns_of(policy.step);
         let steady = history_of(&[32 * MS; 20]);
         assert_eq!(steady.step_ns(&policy, 0), 100 * US);
         assert_eq!(steady.step_ns(&policy, 4800 * US), 50 * US);
-        assert_eq!(steady.step_ns(&policy, 8 * MS), 10 * US);
-        assert_eq!(history_of(&[MS; 20]).step_ns(&policy, 0), 10 * US);
+        assert_eq!(steady.step_ns(&policy, 8 * MS), shortest_ns);
+        assert_eq!(history_of(&[MS; 20]).step_ns(&policy, 0), shortest_ns);
         let mut mixed = vec![32 * MS; 100];
         mixed[20] = 10 * US;
-        assert_eq!(history_of(&mixed).step_ns(&policy, 0), 10 * US);
+        assert!(history_of(&mixed).step_ns(&policy, 0) < 10 * US);
     }
 
     #[test]
@@ -157,7 +158,7 @@ mod tests {
                 .wrapping_add(1);
             history.observe(random >> (random >> 58));
             let step_ns = history.step_ns(&policy, random >> 40);
-            assert!((10 * US..=100 * US).contains(&step_ns));
+            assert!((ns_of(policy.step)..=ns_of(policy.max_step)).contains(&step_ns));
         }
     }
 

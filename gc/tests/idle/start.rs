@@ -163,7 +163,7 @@ fn steps_fit_into_what_is_left() {
     sleeper
         .wait_fd(&mut c, ours.as_fd(), Interest::Readable, Some(5 * MS))
         .unwrap();
-    assert!(c.budgets.iter().all(|&b| b == Duration::from_micros(10)));
+    assert!(c.budgets.iter().all(|&b| b == Policy::default().step));
 }
 
 #[test]
