@@ -208,7 +208,14 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
             };
         }
         macro_rules! write {
-            ($object:expr, $key:expr, $value:expr) => {{ go_on!(slow::write(ctx, thread, $object, $key, $value)) }};
+            ($object:expr, $key:expr, $value:expr) => {
+                match $object {
+                    Value::Table(table) if table.metatable().is_none() => {
+                        attempt!(table.set(ctx, $key, $value));
+                    }
+                    object => go_on!(slow::write(ctx, thread, object, $key, $value)),
+                }
+            };
         }
         macro_rules! kc {
             ($i:expr) => {
