@@ -119,6 +119,7 @@ fn the_script_and_its_arguments() {
 fn standard_input_as_script() {
     let end = lua_reading(&["-", "a", "b"], "print(arg[0], ...)");
     assert_eq!((end.code, end.stdout.as_str()), (Some(0), "-\ta\tb\n"));
+    assert_eq!(lua_reading(&["--"], "print(...)").stdout, "\n");
     let end = lua_reading(&[], "print 'read'\nerror 'in'");
     assert_eq!((end.code, end.stdout.as_str()), (Some(1), "read\n"));
     assert!(end.stderr.contains("stdin:2: in"), "{}", end.stderr);
@@ -133,6 +134,13 @@ fn errors() {
     fails(&["-x"], "-x");
     fails(&["--nonsense"], "--nonsense");
     fails(&["-e"], "-e");
+    fails(&["."], "cannot read .: Is a directory");
+    let (_folder, name) = script("");
+    fails(&["-e", "arg = nil", &name], "'arg' is not a table");
+    fails(
+        &["--time-limit", "-1", "-e", ""],
+        "expected a number of seconds",
+    );
     fails(&["--memory-limit=much", "-e", ""], "much");
     fails(
         &["--stats=json:/no/such/file", "-e", "print 'not run'"],
@@ -182,7 +190,9 @@ fn exit_codes() {
         "local x <close> = setmetatable({}, {__close = print}) io.write 'out' os.exit(3, true)",
     ]);
     assert_eq!(end.code, Some(3));
-    assert!(end.stdout.starts_with("out"), "{}", end.stdout);
+    assert!(end.stdout.starts_with("outtable:"), "{}", end.stdout);
+    let nested = "local x <close> = setmetatable({}, {__close = function() os.exit(5, true) end}) os.exit(2, true)";
+    assert_eq!(lua(&["-e", nested]).code, Some(5));
     let end = lua(&[
         "-e",
         "setmetatable({}, {__gc = function() print 'finalized' end})",
@@ -207,6 +217,9 @@ fn environment() {
     let (_folder, name) = script("x = 'file'");
     let end = with(&[("LUA_INIT", &format!("@{name}"))], &["-e", "print(x)"]);
     assert_eq!(end.stdout, "file\n");
+    let (_folder, name) = script("print(...)");
+    let end = with(&[("LUA_INIT", &format!("@{name}"))], &["-e", "print(2)"]);
+    assert_eq!(end.stdout, "\n2\n");
     let end = with(&[("LUA_INIT", "error 'init'")], &["-e", "print(x)"]);
     assert_eq!((end.code, end.stdout.as_str()), (Some(1), ""));
     assert!(end.stderr.contains("LUA_INIT:1: init"), "{}", end.stderr);
@@ -265,6 +278,12 @@ fn interactive_mode() {
     let end = lua_reading(&["-i", "-e", "a = 1"], "print(a)\nos.exit(4)\n");
     assert!(
         end.code == Some(4) && end.stdout.ends_with("> 1\n> "),
+        "{}",
+        end.stdout
+    );
+    let end = lua_reading(&["-i"], "io.read()\nthe next line\n=1");
+    assert!(
+        end.stdout.ends_with("> the next line\n> 1\n> \n"),
         "{}",
         end.stdout
     );

@@ -66,11 +66,11 @@ struct Options {
     no_scavenger: bool,
 
     /// Largest size of the heap; the suffixes K, M and G stand for KiB, MiB and GiB
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, allow_hyphen_values = true)]
     memory_limit: Option<usize>,
 
     /// Longest time the program may run
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
     time_limit: Option<Duration>,
 }
 
@@ -289,23 +289,27 @@ fn trace_format(text: &str) -> Result<TraceFormat, String> {
 }
 
 fn bytes(text: &str) -> Result<usize, String> {
+    let expected = || "expected a number of bytes, as 1000000, 64K, 64M or 1G".to_owned();
     let digits = text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
     let shift = match &text[digits.len()..] {
         "" => 0,
         "k" | "K" => 10,
         "m" | "M" => 20,
         "g" | "G" => 30,
-        _ => return Err("expected a number of bytes, as 1000000, 64K, 64M or 1G".to_owned()),
+        _ => return Err(expected()),
     };
-    let number: usize = digits.parse().map_err(|error| format!("{error}"))?;
+    let number: usize = digits.parse().map_err(|_| expected())?;
     number
         .checked_mul(1 << shift)
         .ok_or_else(|| "too large".to_owned())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|error| format!("{error}"))?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+    let seconds = text.parse().ok().map(Duration::try_from_secs_f64);
+    match seconds {
+        Some(Ok(limit)) => Ok(limit),
+        _ => Err("expected a number of seconds, as 10 or 0.5".to_owned()),
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::arguments::{Action, Invocation, Script};
 use super::figures::{self, Figures};
 use super::interrupt::stop_on_interrupt;
 use crate::repl;
-use crate::runtime::{End, Options, Runtime};
+use crate::runtime::{Arguments, End, Options, Runtime};
 use crate::stdlib::io::{flush_all, flush_stdout};
 use crate::vm::{Ctx, Value};
 
@@ -58,8 +58,8 @@ pub fn run(invocation: &Invocation) -> ExitCode {
         Err(Stop::Failed) => (1, true),
         Err(Stop::Exit { code, close }) => (code, close),
     };
-    if close {
-        runtime.close();
+    if close && let Some(last) = runtime.close() {
+        code = last;
     }
     flush_all();
     runtime.finish_trace();
@@ -95,8 +95,10 @@ fn steps(invocation: &Invocation, program: &str, runtime: &mut Runtime) -> Step 
         })?;
     }
     match &invocation.script {
-        Some(Script::File(path)) => finish(runtime.run_file(Some(path.as_bytes())))?,
-        Some(Script::Stdin) => finish(runtime.run_file(None))?,
+        Some(Script::File(path)) => {
+            finish(runtime.run_file(Some(path.as_bytes()), Arguments::Global))?;
+        }
+        Some(Script::Stdin) => finish(runtime.run_file(None, Arguments::Global))?,
         None => {}
     }
     let nothing_else =
@@ -108,7 +110,7 @@ fn steps(invocation: &Invocation, program: &str, runtime: &mut Runtime) -> Step 
             print_version().map_err(|_| Stop::Failed)?;
             finish(repl::run(runtime))?;
         } else {
-            finish(runtime.run_file(None))?;
+            finish(runtime.run_file(None, Arguments::None))?;
         }
     }
     Ok(())
@@ -136,7 +138,7 @@ fn run_init(runtime: &mut Runtime) -> End {
     for name in ["LUA_INIT_5_4", "LUA_INIT"] {
         if let Some(text) = std::env::var_os(name) {
             return match text.as_bytes() {
-                [b'@', path @ ..] => runtime.run_file(Some(path)),
+                [b'@', path @ ..] => runtime.run_file(Some(path), Arguments::None),
                 text => runtime.do_string(text, format!("={name}").as_bytes()),
             };
         }

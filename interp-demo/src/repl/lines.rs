@@ -1,6 +1,6 @@
 //! Where the lines come from: an editor on a terminal, or plain standard input.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use rustyline::error::ReadlineError;
@@ -8,6 +8,7 @@ use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Editor};
 
 use super::complete::Words;
+use crate::stdlib::io::read_stdin_line;
 
 /// A line, if there is one.
 #[derive(PartialEq, Eq, Debug)]
@@ -43,14 +44,8 @@ impl Lines for Plain {
         let mut out = io::stdout();
         out.write_all(prompt.as_bytes())?;
         out.flush()?;
-        let mut line = Vec::new();
-        if io::stdin().lock().read_until(b'\n', &mut line)? == 0 {
-            return Ok(Line::End);
-        }
-        if line.last() == Some(&b'\n') {
-            line.pop();
-        }
-        Ok(Line::Text(line))
+        // The program may read from standard input as well, so that both have one buffer.
+        Ok(read_stdin_line().map_or(Line::End, Line::Text))
     }
 
     fn remember(&mut self, _: &[u8]) {}

@@ -2,7 +2,7 @@
 
 use sleepy_gc::Budget;
 
-use super::Runtime;
+use super::{End, Runtime};
 use crate::vm::{Answer, Exit, GcRequest, run};
 
 /// How the collector is driven.
@@ -166,11 +166,20 @@ impl Runtime {
         self.enter(|ctx| ctx.put_answer(answer));
     }
 
-    /// Ends the program as `lua_close` does: runs all finalizers, the youngest object's first.
-    pub fn close(&mut self) {
+    /// Ends the program as `lua_close` does: closes the pending variables, and runs all finalizers, the youngest object's
+    /// first. If a `__close` method asks to exit, its status is the answer.
+    pub fn close(&mut self) -> Option<i32> {
+        let mut status = None;
+        if self.enter(|ctx| ctx.start_closing()) {
+            // An error while a state is closed concerns nobody any more.
+            if let End::Exit { code, .. } = self.drive() {
+                status = Some(code);
+            }
+        }
         self.enter(|ctx| ctx.finalize_all());
         self.run_finalizers(u32::MAX);
         crate::stdlib::io::flush_all();
+        status
     }
 
     /// Writes out what `--gc-trace` holds back; to be called before the process ends.

@@ -71,6 +71,15 @@ pub enum End {
     },
 }
 
+/// What a file gets as its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arguments {
+    /// Nothing.
+    None,
+    /// What the global table `arg` holds from 1 on.
+    Global,
+}
+
 /// A Lua state and everything around it.
 pub struct Runtime {
     arena: WatchedArena,
@@ -160,8 +169,8 @@ impl Runtime {
         })
     }
 
-    /// Runs a file (standard input, for none) with the arguments that the global `arg` holds from 1 on.
-    pub fn run_file(&mut self, path: Option<&[u8]>) -> End {
+    /// Runs a file (standard input, for none) with these arguments.
+    pub fn run_file(&mut self, path: Option<&[u8]>, arguments: Arguments) -> End {
         let (source, chunk_name) = match read_file(path) {
             Ok(file) => file,
             Err(message) => return End::Failed(message),
@@ -170,10 +179,13 @@ impl Runtime {
             let env = ctx.state.globals().into();
             let text = crate::compiler::file_text(&source);
             let function = ctx.load(text, &chunk_name, env)?;
-            let mut args = Vec::new();
-            if let Value::Table(arg) = ctx.state.globals().get_name(ctx, "arg") {
-                args.extend((1..=arg.len(ctx)).map(|i| arg.get_int(ctx, i)));
-            }
+            let args = match (arguments, ctx.state.globals().get_name(ctx, "arg")) {
+                (Arguments::None, _) => Vec::new(),
+                (Arguments::Global, Value::Table(arg)) => {
+                    (1..=arg.len(ctx)).map(|i| arg.get_int(ctx, i)).collect()
+                }
+                (Arguments::Global, _) => return Err(ctx.string(b"'arg' is not a table")),
+            };
             Ok((function.into(), args))
         })
     }
@@ -301,7 +313,12 @@ fn read_file(path: Option<&[u8]>) -> Result<(Vec<u8>, Vec<u8>), Vec<u8>> {
     match std::fs::read(std::ffi::OsStr::from_bytes(path)) {
         Ok(source) => Ok((source, [b"@", path].concat())),
         Err(error) => {
-            let mut message = b"cannot open ".to_vec();
+            // A folder can be opened, but not read.
+            let failed: &[u8] = match error.kind() {
+                std::io::ErrorKind::IsADirectory => b"cannot read ",
+                _ => b"cannot open ",
+            };
+            let mut message = failed.to_vec();
             message.extend_from_slice(path);
             message.extend_from_slice(b": ");
             message.extend_from_slice(crate::vm::error::os_message(&error).as_bytes());

@@ -5,6 +5,7 @@ use sleepy_gc::unsize;
 
 use super::error::Error;
 use super::frame::Flags;
+use super::native::Native;
 use super::state::Ctx;
 use super::table::{Table, TableBody};
 use super::thread::Thread;
@@ -114,6 +115,21 @@ impl<'gc> Ctx<'gc> {
             Ok(()) => Ok(()),
             Err(_) => Err(self.out_of_memory()),
         }
+    }
+
+    /// Makes a coroutine the current one that closes the pending variables of the main coroutine; false if there are
+    /// none. To be called when nothing is to run any more.
+    pub(crate) fn start_closing(self) -> bool {
+        let main = self.state.main_thread();
+        if main.to_close().is_empty() {
+            return false;
+        }
+        let closer = Native::new(self, "?", |call| {
+            let main = call.ctx.state.main_thread();
+            call.close_thread(main, |call| call.ret0())
+        });
+        let thread = Thread::empty(self.mc);
+        self.start_on(thread, closer.into(), &[]).is_ok()
     }
 
     /// Whether a finalizer runs.

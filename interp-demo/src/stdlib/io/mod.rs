@@ -131,7 +131,7 @@ pub(super) fn complain(text: &[u8]) {
 }
 
 /// The next line of standard input, without its end, waiting for it; `None` at the end of the input.
-pub(super) fn read_stdin_line() -> Option<Vec<u8>> {
+pub fn read_stdin_line() -> Option<Vec<u8>> {
     flush_stdout();
     let mut stdin = STDIN.lock();
     loop {
@@ -141,7 +141,10 @@ pub(super) fn read_stdin_line() -> Option<Vec<u8>> {
             return Some(line);
         }
         if !matches!(stdin.fill_waiting(), Ok(stream::Fill::Data)) {
-            return None;
+            // The last line may lack its end.
+            let rest = stdin.unread().to_vec();
+            stdin.consume(rest.len());
+            return (!rest.is_empty()).then_some(rest);
         }
     }
 }
