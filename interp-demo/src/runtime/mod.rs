@@ -109,6 +109,7 @@ impl Runtime {
         let watched = options.time_limit.is_some();
         let mut arena = Arena::<StateRoot>::new(|mc| State::new(mc, seed));
         arena.set_heap_limit(options.hard_memory_limit_bytes());
+        crate::stdlib::room::set_limit(options.memory_limit_bytes);
         let policy = if options.sleepy {
             Policy::default()
         } else {

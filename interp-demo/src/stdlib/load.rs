@@ -1,6 +1,6 @@
 //! `load`, `loadfile` and `dofile`.
 
-use super::io;
+use super::{io, room};
 use crate::vm::closure::{Closure, Function};
 use crate::vm::error::os_message;
 use crate::vm::native::{Call, NativeResult, Outcome};
@@ -63,6 +63,7 @@ fn read_piece<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         match piece {
             Value::Str(text) if !text.is_empty() => {
                 if let Some(mut pieces) = pieces.borrow::<Vec<u8>>() {
+                    room::make(call.ctx, &mut pieces, text.len())?;
                     pieces.extend_from_slice(text.as_bytes());
                 }
                 read_piece(call)
@@ -134,7 +135,7 @@ pub(super) fn read_source(path: Option<&[u8]>) -> Result<(Vec<u8>, Vec<u8>), Vec
         Some(path) => {
             let mut name = b"@".to_vec();
             name.extend_from_slice(path);
-            (std::fs::read(io::path(path)), name)
+            (io::read_file(path), name)
         }
         None => (io::read_whole_stdin(), b"=stdin".to_vec()),
     };

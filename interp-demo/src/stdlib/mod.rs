@@ -16,6 +16,7 @@ mod os;
 mod package;
 mod process;
 pub mod random;
+pub mod room;
 mod socket;
 mod string;
 mod table;

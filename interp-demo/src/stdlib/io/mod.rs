@@ -159,6 +159,17 @@ pub(super) fn read_whole_stdin() -> io::Result<Vec<u8>> {
     Ok(all)
 }
 
+/// A whole file.
+pub(super) fn read_file(name: &[u8]) -> io::Result<Vec<u8>> {
+    let access = Access {
+        read: true,
+        write: false,
+    };
+    let mut file = Stream::new(File::open(path(name))?, access);
+    while file.fill_waiting()? == stream::Fill::Data {}
+    Ok(file.unread().to_vec())
+}
+
 /// A path as Lua programs write it: any bytes.
 pub(super) fn path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))

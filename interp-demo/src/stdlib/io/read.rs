@@ -92,6 +92,9 @@ pub(super) fn read_formats<'gc>(call: &mut Call<'gc>, stream: &Shared) -> Native
 }
 
 fn fail<'gc>(call: &mut Call<'gc>, error: &io::Error) -> NativeResult<'gc> {
+    if error.kind() == io::ErrorKind::OutOfMemory {
+        return Err(call.ctx.out_of_memory());
+    }
     if lines::is_iterator(call) {
         let message = crate::vm::error::os_message(error);
         return Err(call.error(message.as_bytes()));

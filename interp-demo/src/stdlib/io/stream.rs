@@ -11,6 +11,7 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, RawFd};
 use std::process::Child;
 use std::sync::{Arc, Weak};
 
+use crate::stdlib::room;
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::FileType;
@@ -225,6 +226,9 @@ impl Stream {
         // Long reads (a whole file) take larger bites, so that their number stays logarithmic.
         let bite = BUFFER_BYTES.max(self.input.len() / 2);
         let len = self.input.len();
+        if !room::try_make(&mut self.input, bite) {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
         self.input.resize(len + bite, 0);
         let outcome = loop {
             match file.read(&mut self.input[len..]) {

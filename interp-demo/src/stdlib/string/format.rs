@@ -1,6 +1,6 @@
 //! `string.format`.
 
-use crate::stdlib::text_of;
+use crate::stdlib::{room, text_of};
 use crate::text::format::{self, Directive, FormatError, Piece, Pieces, Spec};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
@@ -18,6 +18,9 @@ pub(super) fn format<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             Ok(Piece::Literal(text)) => out.extend_from_slice(text),
             Ok(Piece::Directive(directive)) => {
                 slot += 1;
+                if let Value::Str(text) = call.get(slot) {
+                    room::make(call.ctx, &mut out, text.len())?;
+                }
                 if slot >= call.len() {
                     return Err(call.arg_error(slot, "no value"));
                 }

@@ -1,6 +1,7 @@
 //! `gsub`: with a replacement string all at once, with a function or a table as a loop that callbacks interrupt.
 
 use super::find::{capture_value, push_captures, raise, split_anchor};
+use crate::stdlib::room;
 use crate::text::pattern::{Matcher, Scan, expand};
 use crate::vm::access::Access;
 use crate::vm::error::Error;
@@ -70,6 +71,7 @@ fn replace_by_text<'gc>(call: &mut Call<'gc>, mut progress: Progress) -> NativeR
         .next_match(&mut matcher, subject)
         .map_err(|error| raise(call, error))?
     {
+        room::make(call.ctx, &mut progress.out, replacement.len())?;
         expand(
             &mut progress.out,
             replacement,
@@ -179,6 +181,9 @@ fn add<'gc>(
     let Some(mut progress) = holder.borrow::<Progress>() else {
         return Ok(());
     };
+    if let Value::Str(text) = value {
+        room::make(call.ctx, &mut progress.out, text.len())?;
+    }
     let keeps = matches!(value, Value::Nil | Value::Bool(false));
     progress.changed |= !keeps;
     match value {

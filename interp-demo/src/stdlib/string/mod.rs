@@ -6,7 +6,7 @@ mod format;
 mod gsub;
 mod pack;
 
-use super::{Functions, register};
+use super::{Functions, register, room};
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::state::Ctx;
 use crate::vm::table::Table;
@@ -117,9 +117,7 @@ fn rep<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return Err(call.error("resulting string too large"));
     };
     let mut result = Vec::new();
-    if result.try_reserve_exact(bytes).is_err() {
-        return Err(call.ctx.out_of_memory());
-    }
+    room::make(call.ctx, &mut result, bytes)?;
     if let ([byte], []) = (text, separator) {
         result.resize(count, *byte);
     } else {

@@ -1,6 +1,7 @@
 //! `pack`, `packsize` and `unpack`.
 
 use super::{MAX_BYTES, start_position};
+use crate::stdlib::room;
 use crate::text::pack::{self, Field, Kind, Layout, PackError};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
@@ -27,6 +28,7 @@ pub(super) fn pack<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         .map_err(|error| refuse(call, error))?
     {
         total += field.padding + field.size;
+        room::make(call.ctx, &mut out, field.padding + field.size)?;
         out.resize(out.len() + field.padding, PADDING);
         if !matches!(field.kind, Kind::Padding | Kind::Nothing) {
             slot += 1;

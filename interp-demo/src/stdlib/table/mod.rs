@@ -7,7 +7,7 @@ mod slow;
 mod sort;
 mod sorter;
 
-use super::{Functions, register};
+use super::{Functions, register, room};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::state::Ctx;
@@ -263,7 +263,10 @@ fn concat_plain<'gc>(
     let mut index = first;
     while index <= last {
         match table.get_int(call.ctx, index) {
-            Value::Str(text) => out.extend_from_slice(text.as_bytes()),
+            Value::Str(text) => {
+                room::make(call.ctx, &mut out, text.len() + separator.len())?;
+                out.extend_from_slice(text.as_bytes());
+            }
             Value::Int(int) => crate::text::number::write_int(&mut out, int),
             Value::Float(float) => crate::text::number::write_float(&mut out, float),
             other => {
