@@ -4,7 +4,7 @@ use super::{Functions, fill, io, load, text_of};
 use crate::text::number::{self, Number};
 use crate::vm::access::Access;
 use crate::vm::error::Error;
-use crate::vm::native::{Call, Native, NativeResult, Outcome};
+use crate::vm::native::{Call, Native, NativeResult, Outcome, Role};
 use crate::vm::state::Ctx;
 use crate::vm::value::Value;
 
@@ -35,9 +35,9 @@ pub(super) fn open(ctx: Ctx<'_>) {
     let globals = ctx.state.globals();
     fill(ctx, globals, FUNCTIONS);
     // The iterators that `pairs` and `ipairs` return are always the same functions.
-    let next = Native::new(ctx, "next", next);
+    let next = Native::with_role(ctx, "next", next, Role::Next);
     let pairs = Native::with_upvalues(ctx, "pairs", pairs, &[next.into()]);
-    let ipairs_next = Native::new(ctx, "ipairs_next", ipairs_next);
+    let ipairs_next = Native::with_role(ctx, "ipairs_next", ipairs_next, Role::NextIndex);
     let ipairs = Native::with_upvalues(ctx, "ipairs", ipairs, &[ipairs_next.into()]);
     globals.set_name(ctx, "next", next);
     globals.set_name(ctx, "pairs", pairs);

@@ -656,7 +656,7 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                     }
                     match precall(ctx, thread, func, results, Flags::NONE) {
                         Ok(After::Done) => {
-                            regs = window(thread, base_index);
+                            regs = Window::of(thread, base_index);
                             if results == ALL_RESULTS {
                                 safe_point!(all_live!());
                             } else {
@@ -734,6 +734,9 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                     pc.jump(i.bx() as i32);
                 }
                 Op::TForCall => {
+                    if !HOOKED && slow::iterate(ctx, regs, i.a(), i.c()) {
+                        continue;
+                    }
                     let callee = base_index + u32::from(i.a()) + 4;
                     for n in 0..3 {
                         regs.set_above(i.a(), 4 + n, regs.get_above(i.a(), n));
@@ -741,7 +744,7 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                     thread.set_top(callee + 3);
                     save!();
                     match precall(ctx, thread, callee, i16::from(i.c()), Flags::NONE) {
-                        Ok(After::Done) => regs = window(thread, base_index),
+                        Ok(After::Done) => regs = Window::of(thread, base_index),
                         Ok(after) => go_on_after!(after),
                         Err(error) => return Err(super::describe::locate(ctx, thread, error)),
                     }
@@ -778,7 +781,7 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                 }
                 Op::Vararg => {
                     attempt!(slow::varargs(ctx, thread, i.a(), i16::from(i.c()) - 1));
-                    regs = window(thread, base_index);
+                    regs = Window::of(thread, base_index);
                 }
                 Op::VarargPrep => {
                     save!();
@@ -789,11 +792,4 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
             }
         }
     }
-}
-
-/// The registers of the frame at `base`, after the stack may have moved.
-#[inline(always)]
-fn window<'gc>(thread: Thread<'gc>, base: u32) -> Window<'gc> {
-    // SAFETY: the frame's registers are there since it was entered; a stack never becomes shorter than its frames.
-    unsafe { Window::new(thread.stack().add(base as usize)) }
 }

@@ -474,6 +474,18 @@ impl<'gc> Call<'gc> {
 pub struct NativeHeader {
     function: NativeFn,
     name: &'static str,
+    role: Role,
+}
+
+/// Iterators that the interpreter's loop does by itself, where nothing can tell the difference.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// None of them.
+    Plain,
+    /// `next`.
+    Next,
+    /// What `ipairs` returns.
+    NextIndex,
 }
 
 // SAFETY: a header holds no pointer into the arena.
@@ -519,10 +531,40 @@ impl<'gc> Native<'gc> {
         function: NativeFn,
         upvalues: &[Value<'gc>],
     ) -> Native<'gc> {
-        let header = NativeHeader { function, name };
+        let role = Role::Plain;
+        let header = NativeHeader {
+            function,
+            name,
+            role,
+        };
         Native(GcTail::new(ctx.mc, header, upvalues.len(), |i| {
             NativeUpvalue(Cell::new(upvalues[i]))
         }))
+    }
+
+    /// A function value that plays a role in generic loops.
+    #[must_use]
+    pub fn with_role(
+        ctx: Ctx<'gc>,
+        name: &'static str,
+        function: NativeFn,
+        role: Role,
+    ) -> Native<'gc> {
+        let header = NativeHeader {
+            function,
+            name,
+            role,
+        };
+        Native(GcTail::new(ctx.mc, header, 0, |_| {
+            NativeUpvalue(Cell::new(Value::Nil))
+        }))
+    }
+
+    /// Its role in generic loops.
+    #[inline(always)]
+    #[must_use]
+    pub fn role(self) -> Role {
+        self.0.header().role
     }
 
     /// The Rust function.

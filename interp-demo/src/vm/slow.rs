@@ -8,6 +8,7 @@ use super::describe;
 use super::error::Error;
 use super::finish::call_method;
 use super::frame::{ALL_RESULTS, Flags};
+use super::native::Role;
 use super::number::{self, Number};
 use super::state::Ctx;
 use super::string::LuaStr;
@@ -248,6 +249,41 @@ pub(super) fn compare_method<'gc>(
 pub(super) fn close<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>, level: u32) -> Option<Value<'gc>> {
     thread.close_upvalues(ctx, level);
     unwind::next_to_close(thread, level)
+}
+
+/// Does a step of a generic loop whose iterator is `next` or that of `ipairs`. False: it has to be called as any.
+#[inline(always)]
+pub(super) fn iterate<'gc>(ctx: Ctx<'gc>, regs: Window<'gc>, reg: u8, wanted: u8) -> bool {
+    let (Value::Native(iterator), Value::Table(table)) = (regs.get(reg), regs.get_above(reg, 1))
+    else {
+        return false;
+    };
+    let control = regs.get_above(reg, 2);
+    let entry = match (iterator.role(), control) {
+        (Role::Next, _) => match table.next(ctx, control) {
+            Ok(entry) => entry,
+            // The native raises the error, with its own name.
+            Err(_) => return false,
+        },
+        (Role::NextIndex, Value::Int(index)) => {
+            let index = index.wrapping_add(1);
+            let value = table.get_int(ctx, index);
+            if value.is_nil() && table.metatable().is_some() {
+                return false;
+            }
+            (!value.is_nil()).then_some((Value::Int(index), value))
+        }
+        _ => return false,
+    };
+    let (key, value) = entry.unwrap_or_default();
+    regs.set_above(reg, 4, key);
+    if wanted > 1 {
+        regs.set_above(reg, 5, value);
+    }
+    for n in 2..u32::from(wanted) {
+        regs.set_above(reg, 4 + n, Value::Nil);
+    }
+    true
 }
 
 /// Notes that a register is to be closed.

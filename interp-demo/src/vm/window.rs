@@ -7,6 +7,7 @@
 //!
 //! [`MIN_FREE`]: super::thread::MIN_FREE
 
+use super::thread::Thread;
 use super::value::Value;
 use crate::opcode::Instruction;
 
@@ -24,6 +25,13 @@ impl<'gc> Window<'gc> {
     #[inline(always)]
     pub unsafe fn new(base: *mut Value<'gc>) -> Self {
         Window { base }
+    }
+
+    /// The registers of the frame at `base`, after the stack may have moved.
+    #[inline(always)]
+    pub fn of(thread: Thread<'gc>, base: u32) -> Self {
+        // SAFETY: the frame's registers are there since it was entered; a stack never becomes shorter than its frames.
+        unsafe { Window::new(thread.stack().add(base as usize)) }
     }
 
     /// A register's value.
