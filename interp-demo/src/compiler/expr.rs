@@ -32,7 +32,7 @@ impl Compiler<'_> {
         let mut count = 1;
         let mut e = self.expr()?;
         while self.skip_if(Token::Byte(b','))? {
-            self.to_next_reg(&mut e)?;
+            self.put_next(&mut e)?;
             e = self.expr()?;
             count += 1;
         }
@@ -116,7 +116,7 @@ impl Compiler<'_> {
             match self.token() {
                 Token::Byte(b'.') => self.field_selector(&mut e)?,
                 Token::Byte(b'[') => {
-                    self.to_any_reg_or_upvalue(&mut e)?;
+                    self.put_any_or_upvalue(&mut e)?;
                     let mut key = self.bracketed_key()?;
                     self.index(&mut e, &mut key)?;
                 }
@@ -127,7 +127,7 @@ impl Compiler<'_> {
                     self.arguments(&mut e)?;
                 }
                 Token::Byte(b'(' | b'{') | Token::Str => {
-                    self.to_next_reg(&mut e)?;
+                    self.put_next(&mut e)?;
                     self.arguments(&mut e)?;
                 }
                 _ => return Ok(e),
@@ -146,14 +146,14 @@ impl Compiler<'_> {
             .find_variable(self.env_name)?
             .unwrap_or(ExpDesc::new(Kind::Nil));
         // It may be a constant variable of the program's own.
-        self.to_any_reg_or_upvalue(&mut env)?;
+        self.put_any_or_upvalue(&mut env)?;
         self.index(&mut env, &mut ExpDesc::new(Kind::Str(name)))?;
         Ok(env)
     }
 
     /// `'.' Name` or `':' Name`
     pub(super) fn field_selector(&mut self, e: &mut ExpDesc) -> Result<()> {
-        self.to_any_reg_or_upvalue(e)?;
+        self.put_any_or_upvalue(e)?;
         self.lexer.advance()?;
         let mut key = self.name_key()?;
         self.index(e, &mut key)
@@ -167,7 +167,7 @@ impl Compiler<'_> {
     fn bracketed_key(&mut self) -> Result<ExpDesc> {
         self.lexer.advance()?;
         let mut key = self.expr()?;
-        self.to_value(&mut key)?;
+        self.settle(&mut key)?;
         self.expect(Token::Byte(b']'))?;
         Ok(key)
     }
@@ -204,7 +204,7 @@ impl Compiler<'_> {
             0
         } else {
             if args.kind != Kind::Void {
-                self.to_next_reg(&mut args)?;
+                self.put_next(&mut args)?;
             }
             self.fs.free_reg - base
         };
@@ -256,7 +256,7 @@ impl Compiler<'_> {
         if items.last.kind == Kind::Void {
             return Ok(());
         }
-        self.to_next_reg(&mut items.last)?;
+        self.put_next(&mut items.last)?;
         items.last = ExpDesc::new(Kind::Void);
         if items.waiting == ITEMS_PER_STORE {
             self.emit_set_list(items.table, items.stored, Some(ITEMS_PER_STORE as u8));
@@ -277,7 +277,7 @@ impl Compiler<'_> {
             items.waiting -= 1;
         } else {
             if items.last.kind != Kind::Void {
-                self.to_next_reg(&mut items.last)?;
+                self.put_next(&mut items.last)?;
             }
             self.emit_set_list(items.table, items.stored, Some(items.waiting as u8));
         }

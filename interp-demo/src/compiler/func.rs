@@ -58,7 +58,7 @@ impl Compiler<'_> {
         self.fs.proto.protos.push(Rc::new(proto));
         let pc = self.emit(Instruction::abx(Op::Closure, 0, number as u32));
         let mut e = ExpDesc::new(Kind::Reloc(pc));
-        self.to_next_reg(&mut e)?;
+        self.put_next(&mut e)?;
         Ok(e)
     }
 

@@ -94,7 +94,7 @@ impl Compiler<'_> {
 
     fn for_bound(&mut self) -> Result<()> {
         let mut e = self.expr()?;
-        self.to_next_reg(&mut e)?;
+        self.put_next(&mut e)?;
         Ok(())
     }
 

@@ -170,7 +170,7 @@ impl Compiler<'_> {
             Unary::BNot => Op::BNot,
             Unary::Len => Op::Len,
         };
-        let reg = self.to_any_reg(e)?;
+        let reg = self.put_any(e)?;
         self.free_exp(e);
         e.kind = Kind::Reloc(self.emit_abc(code, 0, reg, 0));
         self.fix_line(line);
@@ -183,21 +183,21 @@ impl Compiler<'_> {
         match op {
             Binary::And => self.go_if_true(e)?,
             Binary::Or => self.go_if_false(e)?,
-            Binary::Concat => drop(self.to_next_reg(e)?),
+            Binary::Concat => drop(self.put_next(e)?),
             Binary::Eq | Binary::Ne => {
                 if e.numeral().is_none() {
-                    self.to_operand(e)?;
+                    self.make_operand(e)?;
                 }
             }
             Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => {
                 if number_operand(e).is_none() {
-                    self.to_any_reg(e)?;
+                    self.put_any(e)?;
                 }
             }
             // A numeral may be folded or become an operand.
             _ => {
                 if e.numeral().is_none() {
-                    self.to_any_reg(e)?;
+                    self.put_any(e)?;
                 }
             }
         }
@@ -230,7 +230,7 @@ impl Compiler<'_> {
             }
             Binary::Concat => {
                 let first = self.register_of(x)?;
-                self.to_next_reg(y)?;
+                self.put_next(y)?;
                 self.concat(first, y, line);
             }
             Binary::Eq | Binary::Ne => self.equality(op == Binary::Eq, x, y)?,
@@ -290,7 +290,7 @@ impl Compiler<'_> {
     fn register_of(&mut self, e: &mut ExpDesc) -> Result<u8> {
         match e.kind {
             Kind::NonReloc(reg) => Ok(reg),
-            _ => self.to_any_reg(e),
+            _ => self.put_any(e),
         }
     }
 
@@ -303,7 +303,7 @@ impl Compiler<'_> {
         y: &ExpDesc,
         line: u32,
     ) -> Result<()> {
-        let reg = self.to_any_reg(x)?;
+        let reg = self.put_any(x)?;
         let pc = self.emit_abc(operand.op, 0, reg, operand.c);
         self.fix_line(line);
         self.free_exps(x, y);
@@ -329,7 +329,7 @@ impl Compiler<'_> {
         let Some((code, _, event)) = op.arithmetic() else {
             return Ok(());
         };
-        let c = self.to_any_reg(y)?;
+        let c = self.put_any(y)?;
         let operand = Operand {
             op: code,
             c,
@@ -365,7 +365,7 @@ impl Compiler<'_> {
     ) -> Result<bool> {
         if let Some((_, Some(code), event)) = op.arithmetic()
             && y.numeral().is_some()
-            && let Some(c) = self.to_constant(y)?
+            && let Some(c) = self.make_constant(y)?
         {
             let operand = Operand {
                 op: code,
@@ -490,12 +490,12 @@ impl Compiler<'_> {
             (Op::LeI, Op::GeI)
         };
         let test = if let Some((b, is_float)) = number_operand(y) {
-            Instruction::abck(immediate, self.to_any_reg(x)?, b, u8::from(is_float), true)
+            Instruction::abck(immediate, self.put_any(x)?, b, u8::from(is_float), true)
         } else if let Some((b, is_float)) = number_operand(x) {
-            Instruction::abck(swapped, self.to_any_reg(y)?, b, u8::from(is_float), true)
+            Instruction::abck(swapped, self.put_any(y)?, b, u8::from(is_float), true)
         } else {
-            let a = self.to_any_reg(x)?;
-            Instruction::abck(op, a, self.to_any_reg(y)?, 0, true)
+            let a = self.put_any(x)?;
+            Instruction::abck(op, a, self.put_any(y)?, 0, true)
         };
         self.free_exps(x, y);
         x.kind = Kind::Jump(self.test_jump(test));
@@ -506,11 +506,11 @@ impl Compiler<'_> {
         if !matches!(x.kind, Kind::NonReloc(_)) {
             std::mem::swap(x, y);
         }
-        let a = self.to_any_reg(x)?;
+        let a = self.put_any(x)?;
         let test = if let Some((b, is_float)) = number_operand(y) {
             Instruction::abck(Op::EqI, a, b, u8::from(is_float), equal)
         } else {
-            let (b, is_constant) = self.to_operand(y)?;
+            let (b, is_constant) = self.make_operand(y)?;
             Instruction::abck(if is_constant { Op::EqK } else { Op::Eq }, a, b, 0, equal)
         };
         self.free_exps(x, y);

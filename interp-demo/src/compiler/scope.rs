@@ -77,8 +77,8 @@ impl Compiler<'_> {
 
     /// Starts the scope of the next `count` declared variables; their values stand in the next registers.
     pub(super) fn activate(&mut self, count: usize) {
-        let mut reg = self.active_regs();
-        for _ in 0..count {
+        let first = self.active_regs();
+        for reg in (first..).take(count) {
             let name = self.var(self.fs.active).name;
             let start_pc = self.fs.pc() as u32;
             let debug = self.fs.proto.loc_vars.len();
@@ -90,7 +90,6 @@ impl Compiler<'_> {
             });
             let var = self.var(self.fs.active);
             (var.reg, var.debug) = (reg, debug);
-            reg += 1;
             self.fs.active += 1;
         }
     }

@@ -251,7 +251,7 @@ impl Compiler<'_> {
             self.set_values(last, Some(values as u8))?;
         } else {
             if last.kind != Kind::Void {
-                self.to_next_reg(last)?;
+                self.put_next(last)?;
             }
             if wanted > count {
                 let first = self.fs.free_reg;
@@ -296,9 +296,9 @@ impl Compiler<'_> {
                 count = None;
             } else {
                 if expressions == 1 {
-                    first = self.to_any_reg(&mut e)?;
+                    first = self.put_any(&mut e)?;
                 } else {
-                    self.to_next_reg(&mut e)?;
+                    self.put_next(&mut e)?;
                 }
                 count = Some(expressions as u8);
             }

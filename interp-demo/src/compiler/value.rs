@@ -113,7 +113,7 @@ impl Compiler<'_> {
     }
 
     /// Puts the value into `reg`, whichever way the expression is left.
-    pub(super) fn to_reg(&mut self, e: &mut ExpDesc, reg: u8) -> Result<()> {
+    pub(super) fn put_in(&mut self, e: &mut ExpDesc, reg: u8) -> Result<()> {
         self.discharge_to(e, reg)?;
         let is_test = if let Kind::Jump(pc) = e.kind {
             self.join(&mut e.if_true, JumpList::of(pc))?;
@@ -145,16 +145,16 @@ impl Compiler<'_> {
     }
 
     /// Puts the value into the next free register.
-    pub(super) fn to_next_reg(&mut self, e: &mut ExpDesc) -> Result<u8> {
+    pub(super) fn put_next(&mut self, e: &mut ExpDesc) -> Result<u8> {
         self.discharge_vars(e);
         self.free_exp(e);
         let reg = self.reserve(1)?;
-        self.to_reg(e, reg)?;
+        self.put_in(e, reg)?;
         Ok(reg)
     }
 
     /// Puts the value into some register, and gives it.
-    pub(super) fn to_any_reg(&mut self, e: &mut ExpDesc) -> Result<u8> {
+    pub(super) fn put_any(&mut self, e: &mut ExpDesc) -> Result<u8> {
         self.discharge_vars(e);
         if let Kind::NonReloc(reg) = e.kind {
             if !e.has_jumps() {
@@ -162,25 +162,25 @@ impl Compiler<'_> {
             }
             // A variable's register must not be written.
             if reg >= self.active_regs() {
-                self.to_reg(e, reg)?;
+                self.put_in(e, reg)?;
                 return Ok(reg);
             }
         }
-        self.to_next_reg(e)
+        self.put_next(e)
     }
 
     /// Makes it an upvalue or puts it into some register.
-    pub(super) fn to_any_reg_or_upvalue(&mut self, e: &mut ExpDesc) -> Result<()> {
+    pub(super) fn put_any_or_upvalue(&mut self, e: &mut ExpDesc) -> Result<()> {
         if !matches!(e.kind, Kind::Upvalue(_)) || e.has_jumps() {
-            self.to_any_reg(e)?;
+            self.put_any(e)?;
         }
         Ok(())
     }
 
     /// Puts it into some register or leaves it a constant.
-    pub(super) fn to_value(&mut self, e: &mut ExpDesc) -> Result<()> {
+    pub(super) fn settle(&mut self, e: &mut ExpDesc) -> Result<()> {
         if matches!(e.kind, Kind::Jump(_)) || e.has_jumps() {
-            self.to_any_reg(e)?;
+            self.put_any(e)?;
         } else {
             self.discharge_vars(e);
         }
@@ -188,7 +188,7 @@ impl Compiler<'_> {
     }
 
     /// Makes it a constant of the table that an 8-bit operand can name, and gives that operand, if it can be one.
-    pub(super) fn to_constant(&mut self, e: &mut ExpDesc) -> Result<Option<u8>> {
+    pub(super) fn make_constant(&mut self, e: &mut ExpDesc) -> Result<Option<u8>> {
         if e.has_jumps() {
             return Ok(None);
         }
@@ -210,10 +210,10 @@ impl Compiler<'_> {
     }
 
     /// Makes it an operand: a constant (true) or a register (false).
-    pub(super) fn to_operand(&mut self, e: &mut ExpDesc) -> Result<(u8, bool)> {
-        match self.to_constant(e)? {
+    pub(super) fn make_operand(&mut self, e: &mut ExpDesc) -> Result<(u8, bool)> {
+        match self.make_constant(e)? {
             Some(constant) => Ok((constant, true)),
-            None => Ok((self.to_any_reg(e)?, false)),
+            None => Ok((self.put_any(e)?, false)),
         }
     }
 
@@ -253,10 +253,10 @@ impl Compiler<'_> {
         let (op, a, b) = match var.kind {
             Kind::Local { reg, .. } => {
                 self.free_exp(e);
-                return self.to_reg(e, reg);
+                return self.put_in(e, reg);
             }
             Kind::Upvalue(upvalue) => {
-                let reg = self.to_any_reg(e)?;
+                let reg = self.put_any(e)?;
                 self.emit_abc(Op::SetUpval, reg, upvalue, 0);
                 self.free_exp(e);
                 return Ok(());
@@ -267,7 +267,7 @@ impl Compiler<'_> {
             Kind::Indexed { table, key } => (Op::SetTable, table, key),
             _ => return Ok(()),
         };
-        let (c, k) = self.to_operand(e)?;
+        let (c, k) = self.make_operand(e)?;
         self.emit(Instruction::abck(op, a, b, c, k));
         self.free_exp(e);
         Ok(())
@@ -275,11 +275,11 @@ impl Compiler<'_> {
 
     /// Turns `e` into the method `key` of itself, with `e` in the register after it.
     pub(super) fn method(&mut self, e: &mut ExpDesc, key: &mut ExpDesc) -> Result<()> {
-        let object = self.to_any_reg(e)?;
+        let object = self.put_any(e)?;
         self.free_exp(e);
         let base = self.reserve(2)?;
         *e = ExpDesc::new(Kind::NonReloc(base));
-        let (c, k) = self.to_operand(key)?;
+        let (c, k) = self.make_operand(key)?;
         self.emit(Instruction::abck(Op::SelfOp, base, object, c, k));
         self.free_exp(key);
         Ok(())
@@ -296,14 +296,14 @@ impl Compiler<'_> {
             _ => {
                 let table = match t.kind {
                     Kind::Local { reg, .. } => reg,
-                    _ => self.to_any_reg(t)?,
+                    _ => self.put_any(t)?,
                 };
                 match (name, key.int().and_then(|key| u8::try_from(key).ok())) {
                     (Some(key), _) => Kind::IndexedStr { table, key },
                     (None, Some(key)) => Kind::IndexedInt { table, key },
                     (None, None) => Kind::Indexed {
                         table,
-                        key: self.to_any_reg(key)?,
+                        key: self.put_any(key)?,
                     },
                 }
             }

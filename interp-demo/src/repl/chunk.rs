@@ -72,13 +72,13 @@ mod tests {
     use super::*;
 
     /// Lines given beforehand, and the prompts that were shown for them.
-    struct Given<'a>(std::vec::IntoIter<&'a str>, String);
+    struct Given<'a>(std::slice::Iter<'a, &'a str>, String);
 
     impl Lines for Given<'_> {
         fn next(&mut self, prompt: &str) -> std::io::Result<Line> {
             self.1.push_str(prompt);
             Ok(match self.0.next() {
-                Some("^C") => Line::GivenUp,
+                Some(&"^C") => Line::GivenUp,
                 Some(line) => Line::Text(line.as_bytes().to_vec()),
                 None => Line::End,
             })
@@ -88,7 +88,7 @@ mod tests {
     }
 
     fn read(lines: &[&str]) -> (String, String) {
-        let mut given = Given(lines.to_vec().into_iter(), String::new());
+        let mut given = Given(lines.iter(), String::new());
         let read = match read_chunk(&mut given, ["> ", ">> "]).expect("nothing fails") {
             Read::Chunk { source, .. } => String::from_utf8(source).expect("is text"),
             Read::Wrong { error, .. } => error.to_string(),

@@ -244,10 +244,8 @@ pub(super) fn before_instruction<'gc>(
             return due(state, 1, event, Value::Nil);
         }
     }
-    if stage < 2 && thread.wants(On::COUNT) {
-        if thread.count_down() {
-            return due(state, 2, "count", Value::Nil);
-        }
+    if stage < 2 && thread.wants(On::COUNT) && thread.count_down() {
+        return due(state, 2, "count", Value::Nil);
     }
     if stage < 3 && thread.wants(On::LINE) {
         let last = usize::try_from(state >> LAST_SHIFT)
