@@ -9,7 +9,7 @@ use std::io::{self, IsTerminal, Write};
 use crate::cli::stop_on_interrupt;
 use crate::runtime::{End, Runtime};
 use crate::stdlib::io::flush_stdout;
-use crate::vm::Ctx;
+use crate::vm::{Ctx, Value};
 
 pub use chunk::{Read, read_chunk};
 pub use lines::{Line, Lines, Plain, Terminal};
@@ -27,6 +27,7 @@ pub fn run(runtime: &mut Runtime) -> End {
     loop {
         let (prompt, prompt2) =
             runtime.enter(|ctx| (prompt(ctx, "_PROMPT", "> "), prompt(ctx, "_PROMPT2", ">> ")));
+        lines.set_names(runtime.enter(names));
         flush_stdout();
         let end = match read_chunk(&mut *lines, [&prompt, &prompt2]) {
             Ok(Read::Chunk { text, source }) => {
@@ -90,4 +91,24 @@ fn prompt(ctx: Ctx<'_>, name: &str, otherwise: &str) -> String {
         Some(text) => String::from_utf8_lossy(text.as_bytes()).into_owned(),
         None => otherwise.to_owned(),
     }
+}
+
+/// The names of globals, and of fields of global tables as `table.field`.
+fn names(ctx: Ctx<'_>) -> Vec<String> {
+    let text = |value: Value<'_>| match value {
+        Value::Str(name) => std::str::from_utf8(name.as_bytes()).ok().map(str::to_owned),
+        _ => None,
+    };
+    let mut names = Vec::new();
+    for (key, value) in ctx.state.globals().pairs(ctx) {
+        let Some(name) = text(key) else { continue };
+        if let Value::Table(table) = value
+            && name != "_G"
+        {
+            let fields = table.pairs(ctx).filter_map(|(key, _)| text(key));
+            names.extend(fields.map(|field| format!("{name}.{field}")));
+        }
+        names.push(name);
+    }
+    names
 }
