@@ -19,11 +19,11 @@ use crate::vm::value::Value;
 /// The bytes of a payload; those that its tag does not use may be uninitialised.
 type Payload = MaybeUninit<u64>;
 
-/// A value taken apart. `Value` is `repr(C, u8)`: the tag, then the union of the payloads at its alignment.
+/// A value taken apart. `Value` is `repr(C, u64)`: the tag, then the union of the payloads at its alignment.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Parts {
-    tag: u8,
+    tag: u64,
     payload: Payload,
 }
 
@@ -32,7 +32,7 @@ const _: () = assert!(align_of::<Parts>() == align_of::<Value<'static>>());
 
 #[inline(always)]
 fn split(value: Value<'_>) -> Parts {
-    // SAFETY: both have the same size; `Parts` is what `repr(C, u8)` defines `Value` to be, with a payload whose bytes
+    // SAFETY: both have the same size; `Parts` is what `repr(C, u64)` defines `Value` to be, with a payload whose bytes
     // may be anything.
     unsafe { std::mem::transmute::<Value<'_>, Parts>(value) }
 }
@@ -43,10 +43,15 @@ fn split(value: Value<'_>) -> Parts {
 #[inline(always)]
 unsafe fn join<'gc>(tag: u8, payload: Payload) -> Value<'gc> {
     // SAFETY: by the caller's contract these are the parts of a value.
-    unsafe { std::mem::transmute::<Parts, Value<'gc>>(Parts { tag, payload }) }
+    unsafe {
+        std::mem::transmute::<Parts, Value<'gc>>(Parts {
+            tag: u64::from(tag),
+            payload,
+        })
+    }
 }
 
-/// The tags, as `repr(C, u8)` numbers the variants of [`Value`].
+/// The tags, as `repr(C, u64)` numbers the variants of [`Value`].
 const TAG_NIL: u8 = 0;
 const TAG_INT: u8 = 2;
 const TAG_STR: u8 = 4;
@@ -109,7 +114,7 @@ impl Node {
     pub fn set_value(&mut self, value: Value<'_>) {
         let parts = split(value);
         self.value = parts.payload;
-        self.value_tag = parts.tag;
+        self.value_tag = parts.tag as u8;
     }
 
     /// Whether no key was ever put here.
@@ -131,14 +136,14 @@ impl Node {
     pub fn set_key(&mut self, key: Value<'_>) {
         let parts = split(key);
         self.key = parts.payload;
-        self.key_tag = parts.tag;
+        self.key_tag = parts.tag as u8;
     }
 
     /// Whether the key is `key`, which is not nil, has no integer's value as a float, and is no short string.
     #[inline]
     pub fn is_key(&self, key: Value<'_>) -> bool {
         let parts = split(key);
-        if self.key_tag != parts.tag {
+        if u64::from(self.key_tag) != parts.tag {
             return false;
         }
         match (key, self.key()) {
@@ -213,6 +218,6 @@ mod tests {
         assert!(node.is_key(Value::Bool(false)) && !node.is_key(Value::Bool(true)));
         node.set_key(Value::Float(1.5));
         assert!(node.is_key(Value::Float(1.5)) && !node.is_key(Value::Int(1)));
-        assert_eq!(split(Value::Int(0)).tag, TAG_INT);
+        assert_eq!(split(Value::Int(0)).tag, u64::from(TAG_INT));
     }
 }
