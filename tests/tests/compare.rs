@@ -104,6 +104,25 @@ fn arguments_and_output_of_the_script_are_the_same_in_each_mode() {
 }
 
 #[test]
+fn a_script_that_ends_at_once_has_memory_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = write(folder.path(), "nothing.lua", "");
+    let json = folder.path().join("out.json").display().to_string();
+    let finished = compare(&["--rounds", "1", "--json", &json, &script]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let json: Value =
+        serde_json::from_str(&fs::read_to_string(json).expect("a file")).expect("JSON");
+    for mode in json["modes"].as_array().expect("modes") {
+        let bytes = |figure: &str| mode[figure]["median"].as_u64().expect("bytes");
+        assert!(bytes("final_rss_bytes") > 1_000_000, "{mode}");
+        assert!(
+            bytes("final_rss_bytes") <= bytes("peak_rss_bytes"),
+            "{mode}"
+        );
+    }
+}
+
+#[test]
 fn bad_input_has_a_message_and_an_exit_code() {
     let folder = tempfile::tempdir().expect("a folder");
     let good = write(folder.path(), "good.lua", "");

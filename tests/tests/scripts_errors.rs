@@ -17,6 +17,11 @@ fn arguments_that_make_no_sense_are_refused() {
             "bytes must be a whole number of at least 0, not 'many'",
         ),
         (
+            "http_latency.lua",
+            &["99999999999999999999"],
+            "bytes must be a whole number of at least 0 and at most 2^53, not '99999999999999999999'",
+        ),
+        (
             "http_urandom.lua",
             &["-1"],
             "bytes must be a whole number of at least 0, not '-1'",
@@ -64,6 +69,16 @@ fn a_port_in_use_is_named() {
         "the writer could not start: cannot listen on 127.0.0.1:{port}: address already in use"
     );
     assert!(finished.stderr.contains(&message), "{}", finished.stderr);
+}
+
+#[test]
+fn a_port_that_is_none_is_refused() {
+    let finished = run(Command::new(sleepy_lua())
+        .arg(script("http_latency.lua"))
+        .env("SLEEPY_PORT", "99999"));
+    assert_eq!(finished.code, Some(1));
+    let message = "the port must be a number from 0 to 65535, not '99999'";
+    assert!(finished.stderr.contains(message), "{}", finished.stderr);
 }
 
 #[test]

@@ -104,7 +104,11 @@ local function serve(client, next_chunk)
   return true
 end
 
-local port = tonumber(options.port) or 0
+local port = tonumber(options.port or 0)
+if not port or port < 0 or port > 65535 or port % 1 ~= 0 then
+  print(("error the port must be a number from 0 to 65535, not '%s'"):format(options.port))
+  os.exit(1)
+end
 local next_chunk = open_source(options.source or "stamped")
 local server, message = socket.bind("127.0.0.1", port)
 if not server then

@@ -152,7 +152,7 @@ pub(super) fn run(mode: &Mode, options: &Options, traced: bool) -> Result<Run, C
                 phase_trace::read(&path("trace")).map_err(process_error("read the trace of"))?;
         }
     }
-    run.end_at_report();
+    run.end_samples();
     Ok(run)
 }
 
@@ -196,7 +196,8 @@ impl Run {
     pub(super) fn mean_rss_bytes(&self) -> f64 {
         let mut area = 0.0;
         for pair in self.samples.windows(2) {
-            area += pair[0].rss_bytes as f64 * (pair[1].at - pair[0].at).as_secs_f64();
+            let mean = (pair[0].rss_bytes + pair[1].rss_bytes) as f64 / 2.0;
+            area += mean * (pair[1].at - pair[0].at).as_secs_f64();
         }
         match (self.samples.first(), self.samples.last()) {
             (Some(first), Some(last)) if last.at > first.at => {
@@ -217,16 +218,20 @@ impl Run {
         unix_s - self.started_unix_s
     }
 
-    /// Drops the samples of the time after the script was done, but for the first one.
-    fn end_at_report(&mut self) {
-        let Some(done_unix_s) = self.report.as_ref().and_then(|report| report.at) else {
-            return;
-        };
-        let done_s = self.since_start_s(done_unix_s);
-        let keep = self
-            .samples
-            .partition_point(|sample| sample.at.as_secs_f64() <= done_s);
-        self.samples.truncate(keep.max(1));
+    /// Ends the samples where the script was done: by its report, else by what our own interpreter says of its end. A
+    /// script can be done before the first sample.
+    fn end_samples(&mut self) {
+        if let Some(done_unix_s) = self.report.as_ref().and_then(|report| report.at) {
+            let done_s = self.since_start_s(done_unix_s);
+            let keep = |sample: &Sample| sample.at.as_secs_f64() <= done_s;
+            let keep = self.samples.partition_point(keep);
+            self.samples.truncate(keep.max(1));
+        } else if let Some(stats) = &self.stats {
+            self.samples.push(Sample {
+                at: self.wall,
+                rss_bytes: stats.resident_bytes,
+            });
+        }
     }
 }
 
@@ -365,10 +370,11 @@ mod tests {
             rss_bytes,
         };
         let run = Run {
-            samples: vec![sample(0, 10), sample(10, 40), sample(30, 0)],
+            samples: vec![sample(0, 10), sample(10, 40), sample(30, 20)],
             ..Run::default()
         };
-        assert!((run.mean_rss_bytes() - 30.0).abs() < 1e-9);
+        // 10 ms at 25 and 20 ms at 30, on the whole.
+        assert!((run.mean_rss_bytes() - 850.0 / 30.0).abs() < 1e-9);
         assert_eq!(Run::default().mean_rss_bytes(), 0.0);
     }
 }

@@ -19,6 +19,9 @@ const PEAK_EVERY: usize = 5;
 /// `LazyFree` is read with each so many-th sample.
 const LAZY_FREE_EVERY: usize = 100;
 
+/// A process with less than this has not begun: right after `exec` there is a page or two of its stack.
+const LEAST_BYTES: u64 = 64 * 1024;
+
 /// One look at the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sample {
@@ -54,7 +57,7 @@ impl Sampler {
         })
     }
 
-    /// Takes a sample; one of a process that has ended is left out.
+    /// Takes a sample; one of a process that has not begun or has ended is left out.
     pub(super) fn sample(&mut self) {
         let mut buffer = [0; 128];
         let at = self.started.elapsed();
@@ -64,10 +67,10 @@ impl Sampler {
         let Some(pages) = parse_statm(&buffer[..length]) else {
             return;
         };
-        if pages == 0 {
+        let rss_bytes = pages * self.page_bytes;
+        if rss_bytes < LEAST_BYTES {
             return;
         }
-        let rss_bytes = pages * self.page_bytes;
         self.peak_bytes = self.peak_bytes.max(rss_bytes);
         let count = self.samples.len();
         if count.is_multiple_of(PEAK_EVERY) {

@@ -7,9 +7,9 @@ use super::summary::{Delays, Figure, ModeSummary, Summary};
 /// The columns that every script has, with what stands in them.
 const COLUMNS: [Column; 6] = [
     ("mode", |mode| mode.name.clone()),
-    ("peak MB", |mode| megabytes(mode.peak_rss_bytes)),
-    ("mean MB", |mode| megabytes(mode.mean_rss_bytes)),
-    ("final MB", |mode| megabytes(mode.final_rss_bytes)),
+    ("peak MB", |mode| resident(mode.peak_rss_bytes)),
+    ("mean MB", |mode| resident(mode.mean_rss_bytes)),
+    ("final MB", |mode| resident(mode.final_rss_bytes)),
     ("CPU s", |mode| format!("{:.3}", mode.cpu_s.median.0)),
     ("wall s", |mode| format!("{:.2}", mode.wall_s.median.0)),
 ];
@@ -116,12 +116,11 @@ pub(super) fn verdict(summary: &Summary) -> String {
     };
     let change = |figure: fn(&ModeSummary) -> Figure| {
         let (before, after) = (figure(off).median.0, figure(on).median.0);
-        let percent = if before > 0.0 {
-            (after / before - 1.0) * 100.0
+        if before > 0.0 && after > 0.0 {
+            format!("{:+.1} %", (after / before - 1.0) * 100.0)
         } else {
-            0.0
-        };
-        format!("{percent:+.1} %")
+            "unknown".to_owned()
+        }
     };
     format!(
         "gc+scavenger against off: peak {}, mean {}, final {}, CPU {}",
@@ -130,6 +129,15 @@ pub(super) fn verdict(summary: &Summary) -> String {
         change(|mode| mode.final_rss_bytes),
         change(|mode| mode.cpu_s)
     )
+}
+
+/// No process has no memory: 0 says that it ended before it was looked at.
+fn resident(figure: Figure) -> String {
+    if figure.median.0 > 0.0 {
+        megabytes(figure)
+    } else {
+        "-".to_owned()
+    }
 }
 
 fn megabytes(figure: Figure) -> String {
