@@ -318,7 +318,7 @@ impl<'gc> Thread<'gc> {
         debug_assert!((at as usize) < self.body().stack.capacity());
         // SAFETY: indices come from frames and calls, which lie below the capacity (`ensure_stack` before each); every
         // slot below the capacity holds a value.
-        unsafe { *self.stack().add(at as usize) }
+        unsafe { Value::load(self.stack().add(at as usize)) }
     }
 
     /// Changes the value in a slot.
@@ -333,6 +333,10 @@ impl<'gc> Thread<'gc> {
     #[inline]
     pub(super) fn stack_move(self, from: u32, to: u32, count: u32) {
         debug_assert!(from.max(to) + count <= self.stack_limit());
+        if count == 1 {
+            self.stack_set(to, self.stack_get(from));
+            return;
+        }
         // SAFETY: both ranges lie below the capacity, as in `stack_get`.
         unsafe {
             let stack = self.stack();

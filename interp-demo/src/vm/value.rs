@@ -2,6 +2,8 @@
 //!
 //! Values are `Copy`; those that refer to objects hold one pointer into the arena.
 
+use std::mem::MaybeUninit;
+
 use sleepy_gc::collect::Trace;
 use sleepy_gc::{Collect, Gc};
 
@@ -89,6 +91,23 @@ impl Type {
 }
 
 impl<'gc> Value<'gc> {
+    /// A copy of the value at `place`, by two loads of a word. Registers are written by two stores, and a processor does
+    /// not forward two stores to one wide load: where a value has just been written, that load would wait for both.
+    ///
+    /// # Safety
+    ///
+    /// `place` points at a value.
+    #[inline(always)]
+    pub(super) unsafe fn load(place: *const Value<'gc>) -> Value<'gc> {
+        let words = place.cast::<MaybeUninit<u64>>();
+        // SAFETY: a value is two words, by its representation, whose bytes may be anything; both are read from one value
+        // that nothing changes meanwhile. Volatile, so that the two loads are not made one.
+        unsafe {
+            let words = [words.read_volatile(), words.add(1).read_volatile()];
+            std::mem::transmute::<[MaybeUninit<u64>; 2], Value<'gc>>(words)
+        }
+    }
+
     /// The value's type.
     #[inline]
     #[must_use]

@@ -38,7 +38,7 @@ impl<'gc> Window<'gc> {
     #[inline(always)]
     pub fn get(self, reg: u8) -> Value<'gc> {
         // SAFETY: the compiler's register numbers lie within the frame (see the module).
-        unsafe { *self.base.add(reg as usize) }
+        unsafe { Value::load(self.base.add(reg as usize)) }
     }
 
     /// A register's value in place; not to be kept over a store.
@@ -59,7 +59,7 @@ impl<'gc> Window<'gc> {
     #[inline(always)]
     pub fn get_above(self, reg: u8, more: u32) -> Value<'gc> {
         // SAFETY: as in `get`: such pairs come from instructions that use consecutive registers.
-        unsafe { *self.base.add(reg as usize + more as usize) }
+        unsafe { Value::load(self.base.add(reg as usize + more as usize)) }
     }
 
     /// Changes a register counted from another one.
