@@ -146,6 +146,14 @@ impl Runtime {
                     }
                     Next::Over => break,
                 }
+                if self.must_stop() {
+                    // The finalizer is given up; the program hears of it at its own next safe point.
+                    self.enter(|ctx| ctx.end_finalizer(None));
+                    return;
+                }
+            }
+            if self.must_stop() {
+                return;
             }
             self.pay_debt();
         }
@@ -170,6 +178,8 @@ impl Runtime {
     /// first. If a `__close` method asks to exit, its status is the answer.
     pub fn close(&mut self) -> Option<i32> {
         let mut status = None;
+        // What runs now can't be told that memory is short.
+        self.arena.set_heap_limit(None);
         if self.enter(|ctx| ctx.start_closing()) {
             // An error while a state is closed concerns nobody any more.
             if let End::Exit { code, .. } = self.drive() {

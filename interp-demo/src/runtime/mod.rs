@@ -272,6 +272,11 @@ impl Runtime {
         (self.time_left() == Some(Duration::ZERO)).then_some(Trouble::TimeOver)
     }
 
+    /// Whether [`Runtime::stopped`] would stop the program.
+    fn must_stop(&self) -> bool {
+        is_interrupted() || self.time_left() == Some(Duration::ZERO)
+    }
+
     /// How much longer the program may run; none: for ever.
     fn time_left(&self) -> Option<Duration> {
         let limit = self.options.time_limit?;

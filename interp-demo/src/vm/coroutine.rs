@@ -23,7 +23,9 @@ impl<'gc> Thread<'gc> {
     ///
     /// If there is no memory.
     pub fn new(ctx: Ctx<'gc>, body: Value<'gc>) -> Result<Thread<'gc>, Error<'gc>> {
-        let thread = Thread::empty(ctx.mc);
+        let Some(thread) = Thread::try_empty(ctx.mc) else {
+            return Err(ctx.out_of_memory());
+        };
         thread.begin(ctx, body)?;
         Ok(thread)
     }

@@ -43,7 +43,7 @@ impl<'gc> Ctx<'gc> {
                 continue;
             }
             let interrupted = self.state.current();
-            let thread = self.finalizer_thread();
+            let thread = self.state.finalizer_thread;
             self.barrier(interrupted.into());
             self.state.interrupted.set(Some(interrupted));
             if self.start_on(thread, method, &[value]).is_err() {
@@ -74,19 +74,6 @@ impl<'gc> Ctx<'gc> {
             text.push(b')');
             self.warn(&text);
         }
-    }
-
-    /// The coroutine of finalizers: one after the other runs on it.
-    fn finalizer_thread(self) -> Thread<'gc> {
-        if let Some(thread) = self.state.finalizer_thread.get()
-            && thread.to_close().is_empty()
-        {
-            return thread;
-        }
-        let thread = Thread::empty(self.mc);
-        self.barrier(thread.into());
-        self.state.finalizer_thread.set(Some(thread));
-        thread
     }
 
     fn next_finalizable(self) -> Option<Value<'gc>> {
@@ -128,7 +115,9 @@ impl<'gc> Ctx<'gc> {
             let main = call.ctx.state.main_thread();
             call.close_thread(main, |call| call.ret0())
         });
-        let thread = Thread::empty(self.mc);
+        let Some(thread) = Thread::try_empty(self.mc) else {
+            return false;
+        };
         self.start_on(thread, closer.into(), &[]).is_ok()
     }
 

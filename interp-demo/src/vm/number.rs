@@ -27,9 +27,6 @@ pub enum Rounding {
     Ceil,
 }
 
-/// 2^63, the first float above all integers.
-const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-
 /// `a // b`; none when `b` is zero.
 #[inline]
 #[must_use]
@@ -212,10 +209,9 @@ pub fn for_limit(start: i64, limit: Number, step: i64) -> Option<i64> {
             };
             match float_to_int_rounded(limit, rounding) {
                 Some(limit) => limit,
-                None if limit >= LIMIT && step > 0 => i64::MAX,
-                None if limit < -LIMIT && step < 0 => i64::MIN,
-                // A NaN, or a limit on the wrong side of every integer.
-                None => return None,
+                // Out of the range of integers; a NaN counts as below all of them.
+                None if limit > 0.0 => (step > 0).then_some(i64::MAX)?,
+                None => (step < 0).then_some(i64::MIN)?,
             }
         }
     };
@@ -247,6 +243,9 @@ pub const fn for_count(start: i64, limit: i64, step: i64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 2^63, the first float above all integers.
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
 
     #[test]
     fn division_rounds_down() {
@@ -293,6 +292,7 @@ mod tests {
             Some(i64::MAX)
         );
         assert_eq!(for_limit(1, Number::Float(f64::NAN), 1), None);
+        assert_eq!(for_limit(1, Number::Float(f64::NAN), -1), Some(i64::MIN));
         assert_eq!(for_limit(1, Number::Float(f64::INFINITY), -1), None);
         assert_eq!(for_count(1, 10, 3), 3);
         assert_eq!(for_count(i64::MIN, i64::MAX, 1), u64::MAX);

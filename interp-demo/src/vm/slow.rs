@@ -503,18 +503,19 @@ pub(super) fn prepare_loop<'gc>(
     if step == 0.0 {
         return Err(ctx.error("'for' step is zero"));
     }
-    let runs = if step > 0.0 {
-        start <= limit
+    // With a NaN the first turn is made.
+    let skipped = if step > 0.0 {
+        limit < start
     } else {
-        limit <= start
+        start < limit
     };
-    if runs {
+    if !skipped {
         regs.set(reg, Value::Float(start));
         regs.set_above(reg, 1, Value::Float(limit));
         regs.set_above(reg, 2, Value::Float(step));
         regs.set_above(reg, 3, Value::Float(start));
     }
-    Ok(runs)
+    Ok(!skipped)
 }
 
 #[cold]

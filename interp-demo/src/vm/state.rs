@@ -46,7 +46,7 @@ pub struct State<'gc> {
     /// Whether the current coroutine runs a finalizer.
     pub(super) finalizing: Cell<bool>,
     /// The coroutine on which finalizers run.
-    pub(super) finalizer_thread: Cell<Option<Thread<'gc>>>,
+    pub(super) finalizer_thread: Thread<'gc>,
     /// Whether the program was told that memory is short since the host looked last.
     pub(crate) told_of_memory: Cell<bool>,
     /// The coroutine that the finalizer interrupts.
@@ -87,7 +87,7 @@ unsafe impl<'gc> Collect<'gc> for State<'gc> {
         self.current.get().trace(cc);
         self.no_memory.trace(cc);
         self.interrupted.get().trace(cc);
-        self.finalizer_thread.get().trace(cc);
+        self.finalizer_thread.trace(cc);
         self.finalizable.trace(cc);
     }
 }
@@ -126,7 +126,7 @@ impl<'gc> State<'gc> {
                 answer: RefCell::new(None),
                 watched: Cell::new(false),
                 finalizing: Cell::new(false),
-                finalizer_thread: Cell::new(None),
+                finalizer_thread: Thread::empty(mc),
                 told_of_memory: Cell::new(false),
                 interrupted: Cell::new(None),
                 warnings: Cell::new(false),

@@ -127,11 +127,24 @@ fn first_slot<'gc>(mc: &Mutation<'gc>, stack: &LateStack<'gc, Value<'gc>>) -> *m
 }
 
 impl<'gc> Thread<'gc> {
-    /// A coroutine without a body.
+    /// A coroutine without a body; none if there is no memory.
+    pub(super) fn try_empty(mc: &Mutation<'gc>) -> Option<Thread<'gc>> {
+        let stack = LateStack::try_new(mc, FIRST_SLOTS, Value::Nil).ok()?;
+        Self::with_stack(mc, stack)
+    }
+
+    /// A coroutine without a body, for a new state.
     pub(super) fn empty(mc: &Mutation<'gc>) -> Thread<'gc> {
-        let stack = LateStack::new(mc, FIRST_SLOTS, Value::Nil);
+        match Self::try_empty(mc) {
+            Some(thread) => thread,
+            // A state that can't even be made has nobody to tell.
+            None => std::process::abort(),
+        }
+    }
+
+    fn with_stack(mc: &Mutation<'gc>, stack: LateStack<'gc, Value<'gc>>) -> Option<Thread<'gc>> {
         let slots = first_slot(mc, &stack);
-        Thread(Gc::new(
+        let body = Gc::try_new(
             mc,
             ThreadBody {
                 stack,
@@ -153,7 +166,8 @@ impl<'gc> Thread<'gc> {
                 hook_function: Cell::new(Value::Nil),
                 hook: Cell::new(Hook::default()),
             },
-        ))
+        );
+        body.ok().map(Thread)
     }
 
     #[inline(always)]
