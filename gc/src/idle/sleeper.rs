@@ -59,6 +59,8 @@ struct Span {
     timeout_ns: Option<u64>,
     /// Nothing but the timeout can end it.
     timer: bool,
+    /// The event has been looked for and was not there. A timer needs no look.
+    looked: bool,
     /// The CPU clock at the last look that found nothing; `None` where it was not read.
     looked_cpu_ns: Option<u64>,
     started_cycle: bool,
@@ -82,6 +84,9 @@ impl Span {
         }
     }
 }
+
+/// Whoever was away for less did not sleep: to be woken costs more.
+const SLEPT_NS: u64 = 5_000;
 
 /// A timeout below this predicts a short wait even where nothing is known of the wait site.
 const SHORT_TIMEOUT_NS: u64 = 1_000_000;
@@ -147,12 +152,16 @@ impl Sleeper {
         if self.policy.switches == Switches::OFF && timeout_ns != Some(0) {
             return self.wait_plainly(c, wait, timeout_ns);
         }
-        // What is ready at once says nothing about the waits that are not: it leaves no history.
-        let event = self.look(wait);
-        if event.is_some() || timeout_ns == Some(0) {
-            return event;
+        let mut span = self.span::<W>(site, timeout_ns, false);
+        if timeout_ns == Some(0) || self.would_collect(c, &span) {
+            let event = self.look(wait);
+            if event.is_some() || timeout_ns == Some(0) {
+                return event;
+            }
+            span.looked = true;
         }
-        self.wait_long(c, site, wait, timeout_ns, false)
+        // With nothing to collect the blocking call is the look: a plain wait makes no more.
+        self.wait_long(c, wait, span)
     }
 
     /// A wait that nothing but its timeout ends.
@@ -171,8 +180,34 @@ impl Sleeper {
         if self.policy.switches == Switches::OFF {
             self.wait_plainly(c, wait, timeout_ns);
         } else {
-            self.wait_long(c, site, wait, timeout_ns, true);
+            let span = self.span::<W>(site, timeout_ns, true);
+            self.wait_long(c, wait, span);
         }
+    }
+
+    fn span<W: Wait>(&self, site: SiteId, timeout_ns: Option<u64>, timer: bool) -> Span {
+        Span {
+            site,
+            history: self.sites.history(site),
+            begun_ns: wall_ns(),
+            timeout_ns,
+            timer,
+            looked: timer,
+            looked_cpu_ns: None,
+            started_cycle: false,
+            steps_left: W::MAX_STEPS,
+            empty_steps: 0,
+        }
+    }
+
+    /// Whether the wait would begin with a step. Asked before the first look, which is not worth its
+    /// system call otherwise.
+    fn would_collect<C: Collector>(&self, c: &C, span: &Span) -> bool {
+        let switches = self.policy.switches;
+        switches.collects()
+            && !c.contended()
+            && (c.has_work()
+                || (switches.start && switches.mark && self.start_hint(c, span, 0).is_some()))
     }
 
     /// The plain wait, with nothing before it and nothing lent. Signals are all that it cares about.
@@ -198,35 +233,27 @@ impl Sleeper {
         }
     }
 
-    /// The event was looked for and is not there.
+    /// The event was looked for and is not there, or there is nothing to do before blocking.
     fn wait_long<C: Collector, W: Wait>(
         &mut self,
         c: &mut C,
-        site: SiteId,
         wait: &mut W,
-        timeout_ns: Option<u64>,
-        timer: bool,
+        mut span: Span,
     ) -> Option<W::Event> {
         self.start.wait_begins();
-        let mut span = Span {
-            site,
-            history: self.sites.history(site),
-            begun_ns: wall_ns(),
-            timeout_ns,
-            timer,
-            looked_cpu_ns: None,
-            started_cycle: false,
-            steps_left: W::MAX_STEPS,
-            empty_steps: 0,
-        };
+        let looked = span.looked;
         let event = self.collect_then_block(c, wait, &mut span);
-        self.sites.observe(span.site, span.elapsed_ns());
+        let waited_ns = span.elapsed_ns();
+        // What is ready at once says nothing about the waits that are not: it leaves no history.
+        if looked || waited_ns >= SLEPT_NS {
+            self.sites.observe(span.site, waited_ns);
+        }
         event
     }
 
     /// The loop: a step, a look, a step, a look …; then lend and block.
     ///
-    /// At its head the event has just been looked for, and was not there: this is what keeps
+    /// No step runs before the event has been looked for and was not there: this is what keeps
     /// "after the event no step runs".
     fn collect_then_block<C: Collector, W: Wait>(
         &mut self,
@@ -255,9 +282,18 @@ impl Sleeper {
                 if let Some(event) = self.look(wait) {
                     return Some(event);
                 }
+                span.looked = true;
                 continue;
             };
 
+            if !span.looked {
+                // Another thread has left work since the wait began.
+                let event = self.look(wait);
+                if event.is_some() {
+                    return event;
+                }
+                span.looked = true;
+            }
             let before_ns = span.looked_cpu_ns.unwrap_or_else(cpu_ns);
             let progress = c.step(budget);
             self.stats.steps += 1;
@@ -324,7 +360,8 @@ impl Sleeper {
         Some(Budget::Time(Duration::from_nanos(step_ns)))
     }
 
-    fn try_start<C: Collector>(&mut self, c: &mut C, span: &mut Span, elapsed_ns: u64) -> bool {
+    /// What is known at this wait, if it says that a cycle is worth starting.
+    fn start_hint<C: Collector>(&self, c: &C, span: &Span, elapsed_ns: u64) -> Option<IdleHint> {
         let wait = WaitSpan {
             elapsed_ns,
             expected_ns: span.expected_ns(),
@@ -336,9 +373,14 @@ impl Sleeper {
                 .map(|ns| Duration::from_nanos(ns.saturating_sub(elapsed_ns))),
             ..c.hint()
         };
-        if !self.start.starts(&self.policy, &hint, wait) || !c.wants_cycle(&hint) {
+        let starts = self.start.starts(&self.policy, &hint, wait) && c.wants_cycle(&hint);
+        starts.then_some(hint)
+    }
+
+    fn try_start<C: Collector>(&mut self, c: &mut C, span: &mut Span, elapsed_ns: u64) -> bool {
+        let Some(hint) = self.start_hint(c, span, elapsed_ns) else {
             return false;
-        }
+        };
         // What the start costs counts as part of the first step.
         span.looked_cpu_ns.get_or_insert_with(cpu_ns);
         c.start_cycle();
