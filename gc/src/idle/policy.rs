@@ -55,7 +55,7 @@ impl Default for Policy {
             step: Duration::from_micros(5),
             max_step: Duration::from_micros(100),
             start_bytes: 384 << 10,
-            price_ns_per_kib: 2_000,
+            price_ns_per_kib: 3_000,
             long_wait: Duration::from_millis(50),
             long_start_bytes: 16 << 10,
             long_price_ns_per_kib: 16_000,
