@@ -19,3 +19,6 @@ print(math.random(0), math.random(100), math.random(-5, 5), math.random(), math.
 math.randomseed(42, 7) print(math.random(1000), math.random(1000), math.random(1 << 40))
 local a, b = {}, {} math.randomseed(7) for i = 1, 5 do a[i] = math.random(10) end math.randomseed(7) for i = 1, 5 do b[i] = math.random(10) end print(table.concat(a, " ") == table.concat(b, " "), table.concat(a, " "))
 for i = 1, 100 do local x = math.random() assert(x >= 0 and x < 1) local n = math.random(3, 9) assert(n >= 3 and n <= 9) end
+local nan = 0/0 for _, loop in ipairs {{3, nan, -1}, {3, nan, 1}, {nan, 3, 1}, {nan, 3.0, -1.0}, {1.0, nan, 1.0}, {1, 3, nan}, {nan, nan, nan}} do
+  local turns = 0 for _ = loop[1], loop[2], loop[3] do turns = turns + 1 if turns > 5 then break end end print(turns)
+end
