@@ -18,3 +18,4 @@ print((select(2, package.searchpath("a.b", "./?.x;/?/y")))) print((select(2, pac
 f = io.open(m.path, "w") f:write("return +") f:close() package.loaded[base] = nil print((select(2, pcall(require, base)):gsub(dir .. "/", ""):gsub(base, "BASE")))
 f = io.open(m.path, "w") f:write("#!shebang\nreturn 1, ...") f:close() print(dofile(m.path), loadfile(m.path)(8)) print(loadfile("/nonexistent.lua")) print(pcall(dofile, "/nonexistent.lua"))
 os.remove(m.path) package.searchers = nil print(pcall(require, "x")) package.searchers = {} print(pcall(require, "x")) print(package.config == "/\n;\n?\n!\n-\n")
+do local n = 0 print(load(function() n = n + 1 return ({"return ", 12, ".5"})[n] end)()) end

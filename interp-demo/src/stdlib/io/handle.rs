@@ -131,8 +131,9 @@ pub(super) fn close_default<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     if !call.is_empty() {
         return close(call);
     }
-    let (_, stream) = default(call, DEFAULT_OUTPUT)?;
-    close_stream(call, &stream)
+    let output = call.ctx.state.registry().get_name(call.ctx, DEFAULT_OUTPUT);
+    call.push(output);
+    close(call)
 }
 
 fn close_stream<'gc>(call: &mut Call<'gc>, stream: &Shared) -> NativeResult<'gc> {

@@ -61,8 +61,8 @@ fn write<'gc>(
 ) -> Result<Option<Value<'gc>>, Error<'gc>> {
     match directive.conversion() {
         b'c' => {
-            let byte = call.check_int(slot)? as u8;
             let spec = check(call, directive)?;
+            let byte = call.check_int(slot)? as u8;
             format::string(out, &spec, &[byte]);
         }
         b'd' | b'i' | b'u' | b'o' | b'x' | b'X' => {
@@ -70,7 +70,12 @@ fn write<'gc>(
             let spec = check(call, directive)?;
             format::integer(out, &spec, value);
         }
-        b'a' | b'A' | b'e' | b'E' | b'f' | b'g' | b'G' => {
+        b'a' | b'A' => {
+            let spec = check(call, directive)?;
+            let value = call.check_float(slot)?;
+            format::float(out, &spec, value);
+        }
+        b'e' | b'E' | b'f' | b'g' | b'G' => {
             let value = call.check_float(slot)?;
             let spec = check(call, directive)?;
             format::float(out, &spec, value);
