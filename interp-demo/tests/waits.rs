@@ -62,6 +62,19 @@ fn processes() {
 }
 
 #[test]
+fn descriptors_held_by_garbage() {
+    for options in [&[][..], &["--no-sleepy"]] {
+        expect_ok(
+            Command::new("sh")
+                .args(["-c", "ulimit -n 64; exec \"$@\"", "sh"])
+                .arg(env!("CARGO_BIN_EXE_sleepy-lua"))
+                .args(options)
+                .arg(script("descriptors.lua")),
+        );
+    }
+}
+
+#[test]
 fn stock_lua_agrees() {
     let has_luasocket = Command::new("lua5.4")
         .args(["-e", "require 'socket'"])

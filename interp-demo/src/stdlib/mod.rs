@@ -5,8 +5,10 @@
 //! small machine whose state lives in slots and in [`Call::state`](crate::vm::native::Call::state).
 
 mod base;
+mod children;
 mod coroutine;
 mod debug;
+mod descriptors;
 mod gc;
 pub mod io;
 mod load;

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use super::{Functions, io, register};
+use super::{Functions, children, descriptors, io, register};
 use crate::text::date::Date;
 use crate::text::number::{self, Number, float_to_int};
 use crate::vm::access::Access;
@@ -253,9 +253,12 @@ fn execute<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let command = call.check_str(0)?.as_bytes();
     // What the program has written so far comes before what the command writes.
     io::flush_all();
-    match io::shell(command).spawn() {
+    match children::spawn(&mut io::shell(command)) {
         Ok(child) => io::wait_for(call, child),
-        Err(error) => call.ret_io_error(&error, None),
+        Err(error) => match descriptors::collect_once(call, &error, execute) {
+            Some(again) => again,
+            None => call.ret_io_error(&error, None),
+        },
     }
 }
 

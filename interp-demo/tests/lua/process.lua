@@ -61,11 +61,41 @@ end
 function tests.failures()
   local p, message, code = process.spawn("/no/such/program")
   assert(p == nil and message == "/no/such/program: No such file or directory" and code == 2)
+  p, message, code = process.spawn("true", { cwd = "/no/such/directory" })
+  assert(p == nil and message == "/no/such/directory: No such file or directory" and code == 2)
+  p, message = process.spawn("true", { cwd = "/dev/null" })
+  assert(p == nil and message == "/dev/null: Not a directory")
+  p, message = process.spawn("/no/such/program", { cwd = "/" })
+  assert(p == nil and message == "/no/such/program: No such file or directory")
   assert(not pcall(process.spawn))
   assert(not pcall(process.spawn, "sh", 5))
   assert(not pcall(process.spawn, "sh", { args = { {} } }))
   assert(not pcall(process.spawn, "sh", { args = { "a\0b" } }))
   assert(not pcall(process.spawn, "sh", { stdio = { stdout = "nowhere" } }))
+end
+
+-- Whether children that have ended were not asked for their status.
+local function zombies()
+  local found = 0
+  local list = io.popen("ps -o stat= --ppid $PPID")
+  for line in list:lines() do
+    found = found + (line:find("^Z") and 1 or 0)
+  end
+  list:close()
+  return found
+end
+
+function tests.children_that_nobody_waits_for()
+  for _ = 1, 20 do
+    sh("exit 0")
+  end
+  sh("read x", { stdin = "pipe" })
+  io.popen("exit 0")
+  require("socket").sleep(0.2)
+  collectgarbage()
+  -- What still ran when its object went is seen to by the next that starts or waits.
+  require("socket").sleep(0.1)
+  assert(zombies() == 0)
 end
 
 function tests.many_children()

@@ -292,6 +292,68 @@ function tests.dns()
   assert(list[1].addr and list[1].family)
 end
 
+function tests.ports_that_are_none()
+  for _, port in ipairs { -1, "abc", "80x", 1.5 } do
+    for _, open in ipairs { socket.connect, socket.bind } do
+      local none, message = open("127.0.0.1", port)
+      assert(none == nil and message == "service not supported for socket type", message)
+    end
+    local none, message = socket.udp():setsockname("127.0.0.1", port)
+    assert(none == nil and message == "service not supported for socket type", message)
+  end
+  assert(not pcall(socket.connect, "127.0.0.1", {}))
+  assert(not pcall(socket.bind, "127.0.0.1"))
+end
+
+function tests.types_of_ports()
+  local a, b = pair()
+  local address, port, family = a:getsockname()
+  assert(address == "127.0.0.1" and type(port) == "string" and family == "inet")
+  address, port, family = b:getpeername()
+  assert(address == "127.0.0.1" and math.type(port) == "integer" and family == "inet")
+end
+
+function tests.methods_of_other_roles()
+  local server, client, master = assert(socket.bind("127.0.0.1", 0)), pair(), socket.tcp()
+  for _, wrong in ipairs {
+    { server, "send", "x", "tcp{client}" }, { server, "receive", "*l", "tcp{client}" },
+    { server, "shutdown", "both", "tcp{client}" }, { client, "accept", nil, "tcp{server}" },
+    { client, "listen", 1, "tcp{master}" }, { client, "bind", "*", "tcp{master}" },
+    { master, "send", "x", "tcp{client}" }, { master, "accept", nil, "tcp{server}" },
+  } do
+    local object, name, argument, expected = table.unpack(wrong, 1, 4)
+    local ok, message = pcall(function()
+      return (object[name](object, argument))
+    end)
+    assert(not ok and message:find(expected .. " expected", 1, true), message)
+  end
+  client:close()
+  local none, message = client:send("x")
+  assert(none == nil and message == "closed")
+end
+
+function tests.connecting_without_waiting()
+  local server = assert(socket.bind("127.0.0.1", 0))
+  local client = socket.tcp()
+  client:settimeout(0)
+  local done, message = client:connect("127.0.0.1", (select(2, server:getsockname())))
+  assert(done or message == "timeout", message)
+  local _, ready = socket.select(nil, { client }, 5)
+  assert(ready[1] == client)
+  done, message = client:connect("127.0.0.1", (select(2, server:getsockname())))
+  assert(done or message == "already connected", message)
+  assert(client:send("x") == 1)
+  assert(server:accept():receive(1) == "x")
+end
+
+function tests.select_of_no_sockets()
+  for _, object in ipairs { 5, true } do
+    local ok, message = pcall(socket.select, { object }, nil, 0)
+    assert(not ok and message:find("attempt to index a " .. type(object) .. " value", 1, true))
+  end
+  assert(select(3, socket.select({ {}, "x", io.stdout }, nil, 0)) == "timeout")
+end
+
 function tests.collected()
   for _ = 1, 200 do
     local a = pair()

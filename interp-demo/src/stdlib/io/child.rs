@@ -1,16 +1,17 @@
 //! Waiting for child processes through the host.
 
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Child, ExitStatus};
+use std::process::ExitStatus;
 
 use crate::runtime::Waiter;
+use crate::stdlib::children::{self, Offspring};
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::state::Ctx;
 use crate::vm::suspend::{Answer, CustomWait, Suspend};
 use crate::vm::value::Value;
 
 /// A wait for the end of a process.
-struct WaitForEnd(Child);
+struct WaitForEnd(Offspring);
 
 impl CustomWait for WaitForEnd {
     fn run(mut self: Box<Self>, wait: &mut Waiter<'_>) -> Answer {
@@ -24,7 +25,11 @@ impl CustomWait for WaitForEnd {
 }
 
 /// Waits for the end of a process and returns how it ended.
-pub(in crate::stdlib) fn wait_for<'gc>(call: &mut Call<'gc>, child: Child) -> NativeResult<'gc> {
+pub(in crate::stdlib) fn wait_for<'gc>(
+    call: &mut Call<'gc>,
+    child: Offspring,
+) -> NativeResult<'gc> {
+    children::reap();
     call.suspend(
         Suspend::Custom(Box::new(WaitForEnd(child))),
         |call| match call.answer() {

@@ -1,5 +1,7 @@
 //! `lines`: iterators that read.
 
+use std::ops::ControlFlow::{Break, Continue};
+
 use super::stream::Shared;
 use super::{DEFAULT_INPUT, handle, open, read};
 use crate::vm::error::Error;
@@ -28,7 +30,10 @@ pub(super) fn lines_of_path<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return call.ret(&[iterator, Value::Nil, Value::Nil, Value::Nil]);
     }
     let path = call.check_str(0)?.as_bytes();
-    let file = open::open_or_raise(call, path, "r")?;
+    let file = match open::open_or_raise(call, path, "r", lines_of_path)? {
+        Continue(file) => file,
+        Break(flow) => return Ok(flow),
+    };
     let iterator = iterator(call, file, true)?;
     // The last value is for the loop to close if it is left early.
     call.ret(&[iterator, Value::Nil, Value::Nil, file])

@@ -1,13 +1,15 @@
 //! Opening files and processes, and choosing the default files.
 
 use std::fs::File;
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
 use super::stream::{Access, Stream};
 use super::{DEFAULT_INPUT, DEFAULT_OUTPUT, flush_all, handle, path, shown};
+use crate::stdlib::{children, descriptors};
 use crate::vm::error::{Error, os_message};
-use crate::vm::native::{Call, NativeResult};
+use crate::vm::native::{Call, Flow, NativeFn, NativeResult};
 use crate::vm::value::Value;
 
 const READ: Access = Access {
@@ -68,19 +70,26 @@ pub(super) fn open<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             let file = handle::handle(call.ctx, stream);
             call.ret1(file)
         }
-        Err(error) => call.ret_io_error(&error, Some(name)),
+        Err(error) => match descriptors::collect_once(call, &error, open) {
+            Some(again) => again,
+            None => call.ret_io_error(&error, Some(name)),
+        },
     }
 }
 
-/// Opens a file, or raises an error that names it.
+/// Opens a file, or raises an error that names it, or has the native `again` called after a collection.
 pub(super) fn open_or_raise<'gc>(
     call: &mut Call<'gc>,
     name: &[u8],
     mode: &str,
-) -> Result<Value<'gc>, Error<'gc>> {
+    again: NativeFn,
+) -> Result<ControlFlow<Flow, Value<'gc>>, Error<'gc>> {
     match open_stream(name, mode.as_bytes()) {
-        Ok(stream) => Ok(handle::handle(call.ctx, stream)),
+        Ok(stream) => Ok(Continue(handle::handle(call.ctx, stream))),
         Err(error) => {
+            if let Some(again) = descriptors::collect_once(call, &error, again) {
+                return again.map(Break);
+            }
             let message = format!(
                 "cannot open file '{}' ({})",
                 shown(name),
@@ -92,21 +101,23 @@ pub(super) fn open_or_raise<'gc>(
 }
 
 pub(super) fn input<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    choose(call, DEFAULT_INPUT, "r")
+    choose(call, DEFAULT_INPUT, "r", input)
 }
 
 pub(super) fn output<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    choose(call, DEFAULT_OUTPUT, "w")
+    choose(call, DEFAULT_OUTPUT, "w", output)
 }
 
-fn choose<'gc>(call: &mut Call<'gc>, key: &str, mode: &str) -> NativeResult<'gc> {
+fn choose<'gc>(call: &mut Call<'gc>, key: &str, mode: &str, again: NativeFn) -> NativeResult<'gc> {
     let registry = call.ctx.state.registry();
     if !call.is_none_or_nil(0) {
         let file = match call.get(0) {
-            Value::Str(name) => open_or_raise(call, name.as_bytes(), mode)?,
-            Value::Int(_) | Value::Float(_) => {
+            Value::Str(_) | Value::Int(_) | Value::Float(_) => {
                 let name = call.check_str(0)?.as_bytes();
-                open_or_raise(call, name, mode)?
+                match open_or_raise(call, name, mode, again)? {
+                    Continue(file) => file,
+                    Break(flow) => return Ok(flow),
+                }
             }
             file => {
                 handle::check(call, 0)?;
@@ -125,7 +136,10 @@ pub(super) fn tmpfile<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             let file = handle::handle(call.ctx, Stream::new(file, BOTH));
             call.ret1(file)
         }
-        Err(error) => call.ret_io_error(&error, None),
+        Err(error) => match descriptors::collect_once(call, &error, tmpfile) {
+            Some(again) => again,
+            None => call.ret_io_error(&error, None),
+        },
     }
 }
 
@@ -143,7 +157,10 @@ pub(super) fn popen<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             let file = handle::handle(call.ctx, stream);
             call.ret1(file)
         }
-        Err(error) => call.ret_io_error(&error, Some(command)),
+        Err(error) => match descriptors::collect_once(call, &error, popen) {
+            Some(again) => again,
+            None => call.ret_io_error(&error, Some(command)),
+        },
     }
 }
 
@@ -155,7 +172,7 @@ fn spawn(command: &[u8], reads: bool) -> std::io::Result<Stream> {
     } else {
         shell.stdin(Stdio::piped())
     };
-    let mut child = shell.spawn()?;
+    let mut child = children::spawn(&mut shell)?;
     let pipe = match (child.stdout.take(), child.stdin.take()) {
         (Some(output), _) => OwnedFd::from(output),
         (None, Some(input)) => OwnedFd::from(input),

@@ -8,9 +8,9 @@
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, RawFd};
-use std::process::Child;
 use std::sync::{Arc, Weak};
 
+use crate::stdlib::children::Offspring;
 use crate::stdlib::room;
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -73,7 +73,7 @@ pub struct Stream {
     /// Up to here there is no line end in the unread input.
     scanned_to: usize,
     /// The process at the other end of the pipe.
-    child: Option<Child>,
+    child: Option<Offspring>,
     /// Closing is refused: a standard stream.
     keep_open: bool,
 }
@@ -97,7 +97,7 @@ impl Stream {
 
     /// A stream to or from a child process.
     #[must_use]
-    pub fn with_child(file: File, access: Access, child: Child) -> Self {
+    pub(in crate::stdlib) fn with_child(file: File, access: Access, child: Offspring) -> Self {
         let mut stream = Self::new(file, access);
         stream.child = Some(child);
         stream
@@ -298,7 +298,7 @@ impl Stream {
     ///
     /// # Errors
     /// When output that was held back cannot be written. The file is closed all the same.
-    pub fn close(&mut self) -> (io::Result<()>, Option<Child>) {
+    pub(in crate::stdlib) fn close(&mut self) -> (io::Result<()>, Option<Offspring>) {
         let flushed = self.flush();
         self.file = None;
         self.input = Vec::new();

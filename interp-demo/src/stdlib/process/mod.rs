@@ -18,10 +18,11 @@ mod waiting;
 use std::cell::RefMut;
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::process::{Child, ExitStatus};
+use std::process::ExitStatus;
 
+use super::children::{self, Offspring};
 use super::io::stream::{Access, Stream};
-use super::{Functions, fill};
+use super::{Functions, descriptors, fill};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, Native, NativeResult};
 use crate::vm::state::Ctx;
@@ -46,7 +47,7 @@ struct Process {
 #[derive(Debug)]
 enum State {
     /// It may be running.
-    Running(Child),
+    Running(Offspring),
     /// As `Running`, and a wait holds the handle.
     WaitedFor,
     /// It has ended.
@@ -77,16 +78,25 @@ fn this<'gc>(call: &Call<'gc>) -> Result<RefMut<'gc, Process>, Error<'gc>> {
 fn spawn<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let path = call.check_str(0)?.as_bytes();
     let mut command = options::command(call, path)?;
-    match command.spawn() {
+    match children::spawn(&mut command) {
         Ok(child) => {
             let object = object(call.ctx, child);
             call.ret1(object)
         }
-        Err(error) => call.ret_io_error(&error, Some(path)),
+        Err(error) => {
+            if let Some(again) = descriptors::collect_once(call, &error, spawn) {
+                return again;
+            }
+            // The system does not tell the directory's fault from the program's.
+            match options::directory_fault(&command) {
+                Some((directory, fault)) => call.ret_io_error(&fault, Some(directory)),
+                None => call.ret_io_error(&error, Some(path)),
+            }
+        }
     }
 }
 
-fn object<'gc>(ctx: Ctx<'gc>, mut child: Child) -> UserData<'gc> {
+fn object<'gc>(ctx: Ctx<'gc>, mut child: Offspring) -> UserData<'gc> {
     let fields = Table::new(ctx);
     let pipe = |name: &str, fd: Option<OwnedFd>, access: Access| {
         if let Some(fd) = fd {

@@ -1,6 +1,7 @@
 //! The options of `process.spawn`.
 
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
@@ -41,6 +42,17 @@ pub(super) fn command<'gc>(call: &Call<'gc>, path: &[u8]) -> Result<Command, Err
             .stderr(stream(call, stdio, "stderr")?);
     }
     Ok(command)
+}
+
+/// The directory that `command` was to start in and what is wrong with it, if anything is.
+pub(super) fn directory_fault(command: &Command) -> Option<(&[u8], io::Error)> {
+    let directory = command.get_current_dir()?;
+    let fault = match std::fs::metadata(directory) {
+        Ok(found) if found.is_dir() => return None,
+        Ok(_) => io::Error::from_raw_os_error(libc::ENOTDIR),
+        Err(fault) => fault,
+    };
+    Some((directory.as_os_str().as_bytes(), fault))
 }
 
 fn set_variables<'gc>(

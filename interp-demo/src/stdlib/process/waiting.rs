@@ -2,23 +2,24 @@
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use super::{State, this};
 use crate::runtime::Waiter;
+use crate::stdlib::children::{self, Offspring};
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::suspend::{Answer, CustomWait, Suspend};
 use crate::vm::value::Value;
 
 /// A wait for a child, which holds its handle meanwhile.
 struct WaitChild {
-    child: Child,
+    child: Offspring,
     timeout: Option<Duration>,
 }
 
 /// The handle again, and how the wait has ended.
-type Waited = (Child, io::Result<Option<ExitStatus>>);
+type Waited = (Offspring, io::Result<Option<ExitStatus>>);
 
 impl CustomWait for WaitChild {
     fn run(self: Box<Self>, wait: &mut Waiter<'_>) -> Answer {
@@ -36,6 +37,7 @@ pub(super) fn wait<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         false => Some(Duration::try_from_secs_f64(call.check_float(1)?).unwrap_or_default()),
     };
     call.truncate(1);
+    children::reap();
     let mut process = this(call)?;
     match std::mem::replace(&mut process.state, State::WaitedFor) {
         State::Running(child) => {

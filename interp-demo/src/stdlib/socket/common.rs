@@ -49,15 +49,28 @@ pub(super) fn ret_failure<'gc>(call: &mut Call<'gc>, why: &str) -> NativeResult<
     call.ret(&[Value::Nil, why])
 }
 
-/// Returns the address, port and family of one side of a socket.
+/// Which side of a socket.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// This one: its port is told as text.
+    Own,
+    /// The other one: its port is told as a number.
+    Peer,
+}
+
+/// Returns the address, port and family of one side of a socket, in the types of LuaSocket.
 pub(super) fn ret_address<'gc>(
     call: &mut Call<'gc>,
     address: io::Result<Option<SocketAddr>>,
+    side: Side,
 ) -> NativeResult<'gc> {
     match address {
         Ok(Some(address)) => {
             let ip = call.ctx.string(address.ip().to_string().as_bytes());
-            let port = Value::Int(i64::from(address.port()));
+            let port = match side {
+                Side::Own => call.ctx.string(address.port().to_string().as_bytes()),
+                Side::Peer => Value::Int(i64::from(address.port())),
+            };
             let family = call.ctx.string(Family::name_of(&address).as_bytes());
             call.ret(&[ip, port, family])
         }
@@ -81,15 +94,27 @@ pub(super) fn host<'gc>(call: &mut Call<'gc>, i: usize) -> Result<String, Error<
     }
 }
 
-/// The port in slot `i`.
-pub(super) fn port<'gc>(call: &Call<'gc>, i: usize) -> Result<u16, Error<'gc>> {
-    u16::try_from(call.check_int(i)?).map_err(|_| call.arg_error(i, "port out of range"))
+/// The port in slot `i`, as a number or its digits; `None` if it is another number or text.
+pub(super) fn port<'gc>(call: &Call<'gc>, i: usize) -> Result<Option<u16>, Error<'gc>> {
+    match call.get(i) {
+        Value::Int(_) | Value::Float(_) => Ok(call
+            .check_int(i)
+            .ok()
+            .and_then(|port| u16::try_from(port).ok())),
+        Value::Str(digits) => Ok(match digits.as_bytes() {
+            b"" => Some(0),
+            digits => std::str::from_utf8(digits)
+                .ok()
+                .and_then(|digits| digits.parse().ok()),
+        }),
+        _ => Err(call.type_error(i, "string")),
+    }
 }
 
 /// The port in slot `i`; any if there is none.
-pub(super) fn opt_port<'gc>(call: &Call<'gc>, i: usize) -> Result<u16, Error<'gc>> {
+pub(super) fn opt_port<'gc>(call: &Call<'gc>, i: usize) -> Result<Option<u16>, Error<'gc>> {
     match call.is_none_or_nil(i) {
-        true => Ok(0),
+        true => Ok(Some(0)),
         false => port(call, i),
     }
 }

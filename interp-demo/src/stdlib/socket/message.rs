@@ -12,6 +12,9 @@ pub const CLOSED: &str = "closed";
 /// A host name that is not known.
 pub const UNKNOWN_HOST: &str = "host or service not provided, or not known";
 
+/// A port that is neither a number nor one that there can be.
+pub const UNKNOWN_SERVICE: &str = "service not supported for socket type";
+
 /// The message of a failed system call.
 pub fn of(error: &io::Error) -> Cow<'static, str> {
     let known = match error.raw_os_error() {

@@ -83,6 +83,11 @@ pub(super) fn select<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     for (slot, interest) in [(0, Interest::Readable), (1, Interest::Writable)] {
         for object in list(call, slot)? {
             let Some(state) = state_of(object) else {
+                if !matches!(object, Value::UserData(_) | Value::Table(_) | Value::Str(_)) {
+                    let kind = String::from_utf8_lossy(&call.ctx.type_name(object)).into_owned();
+                    return Err(call.error(format!("attempt to index a {kind} value")));
+                }
+                // It has no descriptor.
                 continue;
             };
             any_buffered |= state.buffered && interest == Interest::Readable;

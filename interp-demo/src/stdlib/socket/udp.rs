@@ -8,10 +8,11 @@ use sleepy_gc::idle::Interest;
 use socket2::Type;
 
 use super::address::{Family, Host};
+use super::common::Side;
 use super::endpoint::Endpoint;
 use super::limit::Deadline;
 use super::{address, common, message, options};
-use crate::stdlib::Functions;
+use crate::stdlib::{Functions, descriptors};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeFn, NativeResult};
 use crate::vm::suspend::{Answer, Suspend};
@@ -80,36 +81,43 @@ fn new<'gc>(call: &mut Call<'gc>, family: Family) -> NativeResult<'gc> {
     call.ret1(object)
 }
 
-/// The address in slots `i` and `i + 1`, which must be a number: names are for `socket.dns`.
+/// The address in slots `i` and `i + 1`, or in words why there is none.
 fn address_at<'gc>(
     call: &mut Call<'gc>,
     i: usize,
     family: Family,
-) -> Result<Option<SocketAddr>, Error<'gc>> {
+) -> Result<Result<SocketAddr, &'static str>, Error<'gc>> {
     let host = common::host(call, i)?;
-    let port = common::port(call, i + 1)?;
-    Ok(match address::parse(&host, port, family) {
-        Host::Known(addresses) => addresses.into_iter().find(|a| family.allows(a)),
-        Host::Named(name) => address::resolve(&name, port)
-            .ok()
-            .and_then(|found| found.into_iter().find(|a| family.allows(a))),
-    })
+    let Some(port) = common::port(call, i + 1)? else {
+        return Ok(Err(message::UNKNOWN_SERVICE));
+    };
+    let found = match address::parse(&host, port, family) {
+        Host::Known(addresses) => addresses,
+        Host::Named(name) => address::resolve(&name, port).unwrap_or_default(),
+    };
+    let address = found.into_iter().find(|a| family.allows(a));
+    Ok(address.ok_or(message::UNKNOWN_HOST))
 }
 
-fn ret_done<'gc>(call: &mut Call<'gc>, done: io::Result<()>) -> NativeResult<'gc> {
+/// Returns how it went; for want of descriptors, `again` is called after a collection.
+fn ret_done<'gc>(call: &mut Call<'gc>, done: io::Result<()>, again: NativeFn) -> NativeResult<'gc> {
     match done {
         Ok(()) => call.ret1(Value::Int(1)),
-        Err(error) => common::ret_failure(call, &message::of(&error)),
+        Err(error) => match descriptors::collect_once(call, &error, again) {
+            Some(again) => again,
+            None => common::ret_failure(call, &message::of(&error)),
+        },
     }
 }
 
 fn setsockname<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let mut udp = this(call)?;
-    let Some(address) = address_at(call, 1, udp.0.family)? else {
-        return common::ret_failure(call, message::UNKNOWN_HOST);
+    let address = match address_at(call, 1, udp.0.family)? {
+        Ok(address) => address,
+        Err(why) => return common::ret_failure(call, why),
     };
     let done = udp.0.bind_to(address, Type::DGRAM);
-    ret_done(call, done)
+    ret_done(call, done, setsockname)
 }
 
 /// `setpeername(host, port)`, or `setpeername("*")` for none.
@@ -120,16 +128,17 @@ fn setpeername<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             Some(_) => udp.0.disconnect(),
             None => Ok(()),
         };
-        return ret_done(call, done);
+        return ret_done(call, done, setpeername);
     }
-    let Some(address) = address_at(call, 1, udp.0.family)? else {
-        return common::ret_failure(call, message::UNKNOWN_HOST);
+    let address = match address_at(call, 1, udp.0.family)? {
+        Ok(address) => address,
+        Err(why) => return common::ret_failure(call, why),
     };
     let done = udp
         .0
         .open_for(&address, Type::DGRAM)
         .and_then(|socket| socket.connect(&address.into()));
-    ret_done(call, done)
+    ret_done(call, done, setpeername)
 }
 
 fn wait_for<'gc>(
@@ -160,11 +169,12 @@ fn send<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 /// `sendto(datagram, ip, port)`
 fn sendto<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let mut udp = this(call)?;
-    let Some(address) = address_at(call, 2, udp.0.family)? else {
-        return common::ret_failure(call, message::UNKNOWN_HOST);
+    let address = match address_at(call, 2, udp.0.family)? {
+        Ok(address) => address,
+        Err(why) => return common::ret_failure(call, why),
     };
     if let Err(error) = udp.0.open_for(&address, Type::DGRAM) {
-        return common::ret_failure(call, &message::of(&error));
+        return ret_done(call, Err(error), sendto);
     }
     drop(udp);
     call.truncate(4);
@@ -184,7 +194,7 @@ fn send_more<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let mut udp = this(call)?;
     let to = match call.len() {
         2 => None,
-        _ => address_at(call, 2, udp.0.family)?,
+        _ => address_at(call, 2, udp.0.family)?.ok(),
     };
     match udp.0.send_datagram(data.as_bytes(), to) {
         Ok(count) => call.ret1(Value::Int(count as i64)),
@@ -214,7 +224,11 @@ fn start_receive<'gc>(call: &mut Call<'gc>, with_sender: bool) -> NativeResult<'
     if udp.0.fd().is_none() {
         let any = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         if let Err(error) = udp.0.open_for(&any, Type::DGRAM) {
-            return common::ret_failure(call, &message::of(&error));
+            return ret_done(
+                call,
+                Err(error),
+                if with_sender { receivefrom } else { receive },
+            );
         }
     }
     call.state = udp.0.limits.deadline().to_number();
@@ -270,12 +284,12 @@ fn setoption<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 
 fn getpeername<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let peer = this(call)?.0.peer();
-    common::ret_address(call, peer)
+    common::ret_address(call, peer, Side::Peer)
 }
 
 fn getsockname<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let local = this(call)?.0.local();
-    common::ret_address(call, local)
+    common::ret_address(call, local, Side::Own)
 }
 
 fn settimeout<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {

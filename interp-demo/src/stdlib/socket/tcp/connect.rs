@@ -10,9 +10,13 @@ use super::super::endpoint::{Endpoint, Role};
 use super::super::{common, message, resolver};
 use super::listen::bind_to;
 use super::{Tcp, object, this, wait_for};
+use crate::stdlib::descriptors;
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::suspend::Answer;
 use crate::vm::value::Value;
+
+/// The slots of `connect_first` at its first try.
+const FIRST_TRY_SLOTS: usize = 4;
 
 /// `connect(host, port)`
 pub(super) fn connect<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
@@ -38,7 +42,9 @@ fn connect_family<'gc>(call: &mut Call<'gc>, family: Family) -> NativeResult<'gc
     let mut endpoint = Endpoint::new(family);
     if !call.is_none_or_nil(2) {
         let host = common::host(call, 2)?;
-        let port = common::opt_port(call, 3)?;
+        let Some(port) = common::opt_port(call, 3)? else {
+            return common::ret_failure(call, message::UNKNOWN_SERVICE);
+        };
         if let Host::Known(addresses) = address::parse(&host, port, family)
             && let Err(error) = bind_to(&mut endpoint, &addresses)
         {
@@ -52,7 +58,8 @@ fn connect_family<'gc>(call: &mut Call<'gc>, family: Family) -> NativeResult<'gc
     connect_first(call)
 }
 
-/// Slots: the object, the host, the port, whether to return the object.
+/// Slots: the object, the host, the port, whether to return the object; one more after a collection for want of
+/// descriptors.
 fn connect_first<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let (family, deadline) = {
         let tcp = this(call)?;
@@ -60,7 +67,9 @@ fn connect_first<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     };
     call.state = deadline.to_number();
     let host = common::host(call, 1)?;
-    let port = common::port(call, 2)?;
+    let Some(port) = common::port(call, 2)? else {
+        return common::ret_failure(call, message::UNKNOWN_SERVICE);
+    };
     match address::parse(&host, port, family) {
         Host::Known(addresses) => connect_to(call, addresses),
         Host::Named(name) => {
@@ -74,7 +83,7 @@ fn connect_first<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 
 fn connect_to<'gc>(call: &mut Call<'gc>, addresses: Vec<SocketAddr>) -> NativeResult<'gc> {
     let mut tcp = this(call)?;
-    if tcp.0.role != Role::Master {
+    if tcp.0.role == Role::Server || tcp.0.peer().is_ok() {
         return common::ret_failure(call, "already connected");
     }
     let family = tcp.0.family;
@@ -84,6 +93,8 @@ fn connect_to<'gc>(call: &mut Call<'gc>, addresses: Vec<SocketAddr>) -> NativeRe
     }
     untried.reverse();
     tcp.0.untried = untried;
+    // It is a client even if it is not connected yet: the program may look for that by itself.
+    tcp.0.role = Role::Client;
     connect_next(call, tcp)
 }
 
@@ -96,6 +107,10 @@ fn connect_next<'gc>(call: &mut Call<'gc>, mut tcp: RefMut<'gc, Tcp>) -> NativeR
                 Some(waiting) => waiting,
                 None => common::ret_failure(call, message::TIMEOUT),
             }
+        }
+        Err(error) if descriptors::are_used_up(&error) && call.len() == FIRST_TRY_SLOTS => {
+            call.push(Value::Nil);
+            descriptors::collect(call, connect_first)
         }
         Err(error) => common::ret_failure(call, &message::of(&error)),
     }
@@ -123,7 +138,6 @@ fn connect_more<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn connected<'gc>(call: &mut Call<'gc>, mut tcp: RefMut<'gc, Tcp>) -> NativeResult<'gc> {
-    tcp.0.role = Role::Client;
     tcp.0.untried = Vec::new();
     match call.get(3) {
         Value::Bool(true) => call.ret1(call.get(0)),

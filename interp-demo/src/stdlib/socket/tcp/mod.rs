@@ -19,7 +19,8 @@ use std::time::Duration;
 use sleepy_gc::idle::Interest;
 
 use super::address::Family;
-use super::endpoint::Endpoint;
+use super::common::Side;
+use super::endpoint::{Endpoint, Role};
 use super::limit::Deadline;
 use super::{common, message, options};
 use crate::stdlib::Functions;
@@ -73,6 +74,15 @@ fn this<'gc>(call: &Call<'gc>) -> Result<RefMut<'gc, Tcp>, Error<'gc>> {
     .ok_or_else(|| call.type_error(0, "tcp socket"))
 }
 
+/// The endpoint in slot 0, which must be in the role that a method is for.
+fn this_as<'gc>(call: &Call<'gc>, role: Role) -> Result<RefMut<'gc, Tcp>, Error<'gc>> {
+    let tcp = this(call)?;
+    if tcp.0.role == role {
+        return Ok(tcp);
+    }
+    Err(call.arg_error(0, format!("tcp{{{}}} expected", role.name())))
+}
+
 fn tostring<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let role = this(call)?.0.role.name();
     common::ret_name(call, &format!("tcp{{{role}}}"))
@@ -116,6 +126,7 @@ fn wait_for<'gc>(
 
 /// `shutdown([mode])`
 fn shutdown<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    this_as(call, Role::Client)?;
     let how = match call.get(1) {
         Value::Nil => Shutdown::Both,
         _ => match call.check_str(1)?.as_bytes() {
@@ -158,12 +169,12 @@ fn setoption<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 
 fn getpeername<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let peer = this(call)?.0.peer();
-    common::ret_address(call, peer)
+    common::ret_address(call, peer, Side::Peer)
 }
 
 fn getsockname<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let local = this(call)?.0.local();
-    common::ret_address(call, local)
+    common::ret_address(call, local, Side::Own)
 }
 
 fn getstats<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {

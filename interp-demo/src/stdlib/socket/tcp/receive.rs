@@ -6,9 +6,9 @@ use std::io;
 use sleepy_gc::idle::Interest;
 
 use super::super::buffer::{Found, Pattern, without_returns};
-use super::super::endpoint::Endpoint;
+use super::super::endpoint::{Endpoint, Role};
 use super::super::message;
-use super::{Tcp, this, wait_for};
+use super::{Tcp, this, this_as, wait_for};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::state::Ctx;
@@ -17,7 +17,7 @@ use crate::vm::value::Value;
 
 /// `receive([pattern [, prefix]])`
 pub(super) fn receive<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    call.state = this(call)?.0.limits.deadline().to_number();
+    call.state = this_as(call, Role::Client)?.0.limits.deadline().to_number();
     call.truncate(3);
     receive_more(call)
 }

@@ -4,15 +4,16 @@ use std::io;
 
 use sleepy_gc::idle::Interest;
 
+use super::super::endpoint::Role;
 use super::super::message;
-use super::{this, wait_for};
+use super::{this, this_as, wait_for};
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::suspend::Answer;
 use crate::vm::value::Value;
 
 /// `send(data [, i [, j]])`. Slots: the object, the data, the next offset, the end; both count from 0.
 pub(super) fn send<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    call.state = this(call)?.0.limits.deadline().to_number();
+    call.state = this_as(call, Role::Client)?.0.limits.deadline().to_number();
     let data = call.check_str(1)?;
     let len = data.len() as i64;
     let from_end = |index: i64| {
