@@ -75,6 +75,29 @@ fn descriptors_held_by_garbage() {
 }
 
 #[test]
+fn the_time_limit_ends_waits_for_children() {
+    for wait in [
+        "os.execute('sleep 20')",
+        "io.popen('sleep 20'):close()",
+        "io.popen('sleep 20'):read('a')",
+        "require('process').spawn('sleep', { args = { '20' } }):wait()",
+        "require('process').spawn('sleep', { args = { '20' } }):wait(15)",
+    ] {
+        let begun = Instant::now();
+        let ended = sleepy_lua()
+            .args(["--time-limit", "0.1", "-e", wait])
+            .stdin(Stdio::null())
+            // What the children keep open must not be waited for.
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+        assert_eq!(ended.code(), Some(1), "{wait}");
+        assert!(begun.elapsed() < Duration::from_secs(10), "{wait}");
+    }
+}
+
+#[test]
 fn stock_lua_agrees() {
     let has_luasocket = Command::new("lua5.4")
         .args(["-e", "require 'socket'"])

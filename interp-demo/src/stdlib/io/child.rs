@@ -15,9 +15,12 @@ struct WaitForEnd(Offspring);
 
 impl CustomWait for WaitForEnd {
     fn run(mut self: Box<Self>, wait: &mut Waiter<'_>) -> Answer {
-        match wait.sleeper.wait_child(wait.arena, &mut self.0, None) {
+        match wait
+            .sleeper
+            .wait_child(wait.arena, &mut self.0, wait.time_left)
+        {
             Ok(Some(status)) => Answer::Custom(Box::new(status)),
-            // Without a time limit there is always a status.
+            // The program's time is over: nobody asks for a status any more.
             Ok(None) => Answer::Done,
             Err(error) => Answer::Failed(error),
         }

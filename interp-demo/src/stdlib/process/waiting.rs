@@ -24,6 +24,10 @@ type Waited = (Offspring, io::Result<Option<ExitStatus>>);
 impl CustomWait for WaitChild {
     fn run(self: Box<Self>, wait: &mut Waiter<'_>) -> Answer {
         let Self { mut child, timeout } = *self;
+        let timeout = match (timeout, wait.time_left) {
+            (Some(timeout), Some(left)) => Some(timeout.min(left)),
+            (timeout, left) => timeout.or(left),
+        };
         let waited = wait.sleeper.wait_child(wait.arena, &mut child, timeout);
         let answer: Waited = (child, waited);
         Answer::Custom(Box::new(answer))

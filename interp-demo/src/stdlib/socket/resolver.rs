@@ -2,8 +2,9 @@
 
 use std::net::SocketAddr;
 use std::thread;
+use std::time::Instant;
 
-use super::address;
+use super::{address, message};
 use crate::runtime::Waiter;
 use crate::vm::native::{Call, NativeFn, NativeResult};
 use crate::vm::suspend::{Answer, CustomWait, Suspend};
@@ -23,11 +24,22 @@ impl CustomWait for Resolve {
             .spawn(move || address::resolve(&host, port));
         let addresses: Addresses = match spawned {
             Ok(asking) => {
-                while !wait.sleeper.join(wait.arena, &asking, None) {}
-                let panicked = || Err("the resolver has failed".to_owned());
-                asking.join().unwrap_or_else(|_| panicked())
+                let limit = wait
+                    .time_left
+                    .and_then(|left| Instant::now().checked_add(left));
+                loop {
+                    let left = limit.map(|limit| limit.saturating_duration_since(Instant::now()));
+                    if wait.sleeper.join(wait.arena, &asking, left) {
+                        let panicked = || Err("the resolver has failed".to_owned());
+                        break asking.join().unwrap_or_else(|_| panicked());
+                    }
+                    if left.is_some_and(|left| left.is_zero()) {
+                        // The program ends, and the resolver with it.
+                        break Err(message::TIMEOUT.to_owned());
+                    }
+                }
             }
-            Err(error) => Err(super::message::of(&error).into_owned()),
+            Err(error) => Err(message::of(&error).into_owned()),
         };
         Answer::Custom(Box::new(addresses))
     }
@@ -50,7 +62,7 @@ pub(super) fn resolved(call: &mut Call<'_>) -> Addresses {
             Ok(addresses) => *addresses,
             Err(_) => Err("the resolver has failed".to_owned()),
         },
-        Answer::Failed(error) => Err(super::message::of(&error).into_owned()),
+        Answer::Failed(error) => Err(message::of(&error).into_owned()),
         _ => Err("the resolver has failed".to_owned()),
     }
 }
