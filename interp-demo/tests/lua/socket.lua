@@ -327,6 +327,21 @@ function tests.methods_of_other_roles()
     end)
     assert(not ok and message:find(expected .. " expected", 1, true), message)
   end
+  local connected = socket.udp()
+  assert(connected:setpeername("127.0.0.1", 9))
+  for _, wrong in ipairs {
+    { socket.udp(), "send", { "x" }, "udp{connected}" }, { socket.udp(), "getpeername", {}, "udp{connected}" },
+    { connected, "sendto", { "x", "127.0.0.1", 9 }, "udp{unconnected}" },
+    { connected, "receivefrom", {}, "udp{unconnected}" },
+    { connected, "setsockname", { "*", 0 }, "udp{unconnected}" },
+  } do
+    local object, name, arguments, expected = table.unpack(wrong)
+    local ok, message = pcall(function()
+      return (object[name](object, table.unpack(arguments)))
+    end)
+    assert(not ok and message:find(expected .. " expected", 1, true), message)
+  end
+  assert(connected:setpeername("*") and tostring(connected):find("^udp{unconnected}"))
   client:close()
   local none, message = client:send("x")
   assert(none == nil and message == "closed")

@@ -10,7 +10,7 @@ use super::address::Family;
 use super::buffer::RecvBuffer;
 use super::limit::{Limits, now_ns};
 
-/// What a TCP socket has become.
+/// What a TCP socket has become. A UDP socket is a client while it has a peer, else a master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Neither connected nor listening.

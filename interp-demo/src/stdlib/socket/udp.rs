@@ -9,7 +9,7 @@ use socket2::Type;
 
 use super::address::{Family, Host};
 use super::common::Side;
-use super::endpoint::Endpoint;
+use super::endpoint::{Endpoint, Role};
 use super::limit::Deadline;
 use super::{address, common, message, options};
 use crate::stdlib::{Functions, descriptors};
@@ -51,16 +51,25 @@ fn this<'gc>(call: &Call<'gc>) -> Result<RefMut<'gc, Udp>, Error<'gc>> {
     .ok_or_else(|| call.type_error(0, "udp socket"))
 }
 
+/// The object in slot 0, which must have a peer, or must have none.
+fn this_as<'gc>(call: &Call<'gc>, role: Role) -> Result<RefMut<'gc, Udp>, Error<'gc>> {
+    let udp = this(call)?;
+    if udp.0.role == role {
+        return Ok(udp);
+    }
+    Err(call.arg_error(0, format!("{} expected", class_of(role))))
+}
+
+fn class_of(role: Role) -> &'static str {
+    match role {
+        Role::Client => "udp{connected}",
+        Role::Master | Role::Server => "udp{unconnected}",
+    }
+}
+
 fn tostring<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let connected = this(call)?.0.peer().is_ok();
-    common::ret_name(
-        call,
-        if connected {
-            "udp{connected}"
-        } else {
-            "udp{unconnected}"
-        },
-    )
+    let role = this(call)?.0.role;
+    common::ret_name(call, class_of(role))
 }
 
 pub(super) fn udp<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
@@ -111,7 +120,7 @@ fn ret_done<'gc>(call: &mut Call<'gc>, done: io::Result<()>, again: NativeFn) ->
 }
 
 fn setsockname<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let mut udp = this(call)?;
+    let mut udp = this_as(call, Role::Master)?;
     let address = match address_at(call, 1, udp.0.family)? {
         Ok(address) => address,
         Err(why) => return common::ret_failure(call, why),
@@ -128,6 +137,9 @@ fn setpeername<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             Some(_) => udp.0.disconnect(),
             None => Ok(()),
         };
+        if done.is_ok() {
+            udp.0.role = Role::Master;
+        }
         return ret_done(call, done, setpeername);
     }
     let address = match address_at(call, 1, udp.0.family)? {
@@ -138,6 +150,9 @@ fn setpeername<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         .0
         .open_for(&address, Type::DGRAM)
         .and_then(|socket| socket.connect(&address.into()));
+    if done.is_ok() {
+        udp.0.role = Role::Client;
+    }
     ret_done(call, done, setpeername)
 }
 
@@ -162,13 +177,14 @@ fn wait_for<'gc>(
 
 /// `send(datagram)`, to the peer
 fn send<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    this_as(call, Role::Client)?;
     call.truncate(2);
     start_send(call)
 }
 
 /// `sendto(datagram, ip, port)`
 fn sendto<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let mut udp = this(call)?;
+    let mut udp = this_as(call, Role::Master)?;
     let address = match address_at(call, 2, udp.0.family)? {
         Ok(address) => address,
         Err(why) => return common::ret_failure(call, why),
@@ -212,6 +228,7 @@ fn receive<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 
 /// `receivefrom([size])`: the datagram, and the address and port that it came from
 fn receivefrom<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    this_as(call, Role::Master)?;
     start_receive(call, true)
 }
 
@@ -283,7 +300,7 @@ fn setoption<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn getpeername<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let peer = this(call)?.0.peer();
+    let peer = this_as(call, Role::Client)?.0.peer();
     common::ret_address(call, peer, Side::Peer)
 }
 
