@@ -111,6 +111,13 @@ pub(super) fn port<'gc>(call: &Call<'gc>, i: usize) -> Result<Option<u16>, Error
     }
 }
 
+/// Refuses what is no host and port, in slots 0 and 1, while the arguments still have their numbers.
+pub(super) fn check_address<'gc>(call: &mut Call<'gc>) -> Result<(), Error<'gc>> {
+    call.check_str(0)?;
+    port(call, 1)?;
+    Ok(())
+}
+
 /// The port in slot `i`; any if there is none.
 pub(super) fn opt_port<'gc>(call: &Call<'gc>, i: usize) -> Result<Option<u16>, Error<'gc>> {
     match call.is_none_or_nil(i) {

@@ -39,6 +39,7 @@ pub(in crate::stdlib::socket) fn connect_new6<'gc>(call: &mut Call<'gc>) -> Nati
 }
 
 fn connect_family<'gc>(call: &mut Call<'gc>, family: Family) -> NativeResult<'gc> {
+    common::check_address(call)?;
     let mut endpoint = Endpoint::new(family);
     if !call.is_none_or_nil(2) {
         let host = common::host(call, 2)?;

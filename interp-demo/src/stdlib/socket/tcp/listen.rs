@@ -56,6 +56,7 @@ fn ret_bound<'gc>(
 
 /// `socket.bind(host, port [, backlog])`: a listening server.
 pub(in crate::stdlib::socket) fn bind_new<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    common::check_address(call)?;
     call.opt_int(2, DEFAULT_BACKLOG)?;
     let object = object(call.ctx, Endpoint::new(Family::Any));
     call.insert(0, object.into());
