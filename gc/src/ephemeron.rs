@@ -22,6 +22,8 @@ pub enum Weakness {
     Values,
     /// An entry lives as long as both.
     Both,
+    /// An entry lives as long as the map: for maps whose weakness [changes](EphemeronMap::set_weakness).
+    Neither,
 }
 
 /// A value that may name an object weakly.
@@ -260,7 +262,8 @@ fn trace_slot<'gc, K, V>(
                     !marker.is_marked(target.raw())
                         && marker.wait_for(target.raw(), ptr, RESOLVE | index)
                 });
-            if (weakness == Weakness::Values || key_target.is_none()) && !key_waits {
+            let key_is_strong = matches!(weakness, Weakness::Values | Weakness::Neither);
+            if (key_is_strong || key_target.is_none()) && !key_waits {
                 marker.trace(&key);
             }
             match (weakness, key_target) {
@@ -270,7 +273,7 @@ fn trace_slot<'gc, K, V>(
                         marker.trace(&value);
                     }
                 }
-                (Weakness::Keys, _) => marker.trace(&value),
+                (Weakness::Keys | Weakness::Neither, _) => marker.trace(&value),
                 (Weakness::Values | Weakness::Both, _) if value_target.is_none() => {
                     marker.trace(&value)
                 }
@@ -301,7 +304,7 @@ where
     // When it is decided who is dead, a side that is not weak is alive: both can be looked at, whatever the weakness was
     // when the map was traced.
     let keys = match (stage, weakness) {
-        (Stage::Values, Weakness::Keys) | (Stage::Finalize, _) => {
+        (_, Weakness::Neither) | (Stage::Values, Weakness::Keys) | (Stage::Finalize, _) => {
             head.cursor.set(0);
             return true;
         }

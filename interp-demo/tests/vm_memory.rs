@@ -101,6 +101,39 @@ fn a_program_that_runs_too_long_is_stopped() {
 }
 
 #[test]
+fn finalizers_at_the_end_are_given_up_when_time_is_over() {
+    let endless = "setmetatable({}, { __gc = function() while true do end end })";
+    for then in ["", " while true do end"] {
+        let mut runtime = Runtime::new(Options {
+            time_limit: Some(Duration::from_millis(50)),
+            ..Options::default()
+        });
+        runtime.do_string(format!("{endless}{then}").as_bytes(), b"=test");
+        assert_eq!(runtime.close(), Some(1));
+    }
+}
+
+#[test]
+fn coroutines_for_which_there_is_no_memory_are_an_error() {
+    let mut runtime = Runtime::new(Options {
+        memory_limit_bytes: Some(4 << 20),
+        ..Options::default()
+    });
+    run(
+        &mut runtime,
+        "local all = {}
+         local ok, message = pcall(function()
+             for i = 1, 1e6 do all[i] = coroutine.create(print) end
+         end)
+         assert(not ok and message == 'not enough memory', message)
+         all = nil
+         collectgarbage()
+         assert(coroutine.wrap(function() return true end)())",
+    );
+    runtime.close();
+}
+
+#[test]
 fn a_sparse_key_makes_no_huge_array() {
     check(
         "local before = collectgarbage('count')

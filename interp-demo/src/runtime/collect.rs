@@ -114,8 +114,8 @@ impl Runtime {
         !self.enter(|ctx| ctx.state.told_of_memory.take())
     }
 
-    /// Runs the finalizers that are due, `most` of them at most.
-    pub(super) fn run_finalizers(&mut self, most: u32) {
+    /// Runs the finalizers that are due, `most` of them at most; false if the program was to stop meanwhile.
+    pub(super) fn run_finalizers(&mut self, most: u32) -> bool {
         for _ in 0..most {
             if !self.enter(|ctx| ctx.start_finalizer()) {
                 break;
@@ -149,14 +149,15 @@ impl Runtime {
                 if self.must_stop() {
                     // The finalizer is given up; the program hears of it at its own next safe point.
                     self.enter(|ctx| ctx.end_finalizer(None));
-                    return;
+                    return false;
                 }
             }
             if self.must_stop() {
-                return;
+                return false;
             }
             self.pay_debt();
         }
+        true
     }
 
     fn serve_in_finalizer(&mut self) {
@@ -175,7 +176,8 @@ impl Runtime {
     }
 
     /// Ends the program as `lua_close` does: closes the pending variables, and runs all finalizers, the youngest object's
-    /// first. If a `__close` method asks to exit, its status is the answer.
+    /// first. If a `__close` method asks to exit, its status is the answer; if finalizers are given up as the program's
+    /// time is over, or it was interrupted, 1.
     pub fn close(&mut self) -> Option<i32> {
         let mut status = None;
         // What runs now can't be told that memory is short.
@@ -187,7 +189,9 @@ impl Runtime {
             }
         }
         self.enter(|ctx| ctx.finalize_all());
-        self.run_finalizers(u32::MAX);
+        if !self.run_finalizers(u32::MAX) {
+            status = status.or(Some(1));
+        }
         crate::stdlib::io::flush_all();
         status
     }

@@ -88,6 +88,9 @@ impl<'gc> Ctx<'gc> {
             let method = if let Value::Table(table) = receiver {
                 let method = match table.metatable() {
                     Some(metatable) => {
+                        if table.may_have_become_weak(metatable) {
+                            table.follow_mode(self)?;
+                        }
                         let method = self.event_field(metatable, Event::NewIndex);
                         // An entry that is there is changed without further ado.
                         if method.is_nil() || !table.get(self, key).is_nil() {

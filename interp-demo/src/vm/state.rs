@@ -346,11 +346,7 @@ impl<'gc> Ctx<'gc> {
         match value {
             Value::Table(table) => {
                 table.put_metatable(self, metatable);
-                let mode = match metatable {
-                    Some(metatable) => self.event_field(metatable, Event::Mode),
-                    None => Value::Nil,
-                };
-                table.set_mode(self, mode)?;
+                table.follow_mode(self)?;
             }
             Value::UserData(data) => data.set_metatable(self, metatable),
             _ => {

@@ -1,7 +1,10 @@
 //! Weak tables: a table whose metatable has a `__mode` keeps all its entries in a map that the collector clears.
 //!
-//! Such a table has no array part and no hash part, so that the fast paths find nothing and come here.
+//! Such a table has no array part and no hash part, so that the fast paths find nothing and come here. The same goes for
+//! the metatable: so a change of its `__mode` is noticed, and told to the tables that it is about. A `__mode` that comes
+//! later is noticed when a table gets its next entry (`Ctx::set_index`).
 
+use std::cell::Cell;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use sleepy_gc::collect::Trace;
@@ -9,6 +12,7 @@ use sleepy_gc::ephemeron::{EphemeronMap, WeakTarget, Weakness};
 use sleepy_gc::{Collect, Gc};
 
 use super::{Table, normal_key};
+use crate::opcode::Event;
 use crate::vm::error::Error;
 use crate::vm::state::Ctx;
 use crate::vm::value::Value;
@@ -76,11 +80,27 @@ impl Hasher for Mixer {
     }
 }
 
-/// The entries of a weak table.
-pub(super) struct Entries<'gc>(EphemeronMap<'gc, Weak<'gc>, Weak<'gc>, BuildHasherDefault<Mixer>>);
+type Map<'gc> = EphemeronMap<'gc, Weak<'gc>, Weak<'gc>, BuildHasherDefault<Mixer>>;
+
+/// The entries of a weak table, or of the metatable of one.
+pub(super) struct Entries<'gc> {
+    map: Map<'gc>,
+    /// The tables whose `__mode` this table's is, as keys; they may have another metatable meanwhile.
+    users: Cell<Option<Gc<'gc, Users<'gc>>>>,
+}
+
+// SAFETY: both are traced; a store into `users` shades.
+unsafe impl<'gc> Collect<'gc> for Entries<'gc> {
+    fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
+        self.map.trace(cc);
+        self.users.get().trace(cc);
+    }
+}
+
+struct Users<'gc>(Map<'gc>);
 
 // SAFETY: the map is traced.
-unsafe impl<'gc> Collect<'gc> for Entries<'gc> {
+unsafe impl<'gc> Collect<'gc> for Users<'gc> {
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.0.trace(cc);
     }
@@ -88,46 +108,102 @@ unsafe impl<'gc> Collect<'gc> for Entries<'gc> {
 
 impl<'gc> Entries<'gc> {
     fn get(&self, ctx: Ctx<'gc>, key: Value<'gc>) -> Value<'gc> {
-        let value = self.0.get(ctx.mc, &Weak(normal_key(key)));
+        let value = self.map.get(ctx.mc, &Weak(normal_key(key)));
         value.map_or(Value::Nil, |value| value.0)
     }
 }
 
 /// What a `__mode` field asks for.
-fn weakness(mode: Value<'_>) -> Option<Weakness> {
-    let Value::Str(mode) = mode else { return None };
+fn weakness(mode: Value<'_>) -> Weakness {
+    let Value::Str(mode) = mode else {
+        return Weakness::Neither;
+    };
     let has = |letter| mode.as_bytes().contains(&letter);
     match (has(b'k'), has(b'v')) {
-        (true, true) => Some(Weakness::Both),
-        (true, false) => Some(Weakness::Keys),
-        (false, true) => Some(Weakness::Values),
-        (false, false) => None,
+        (true, true) => Weakness::Both,
+        (true, false) => Weakness::Keys,
+        (false, true) => Weakness::Values,
+        (false, false) => Weakness::Neither,
     }
 }
 
 impl<'gc> Table<'gc> {
-    /// Becomes weak, or strong again, as the `__mode` of a new metatable says.
-    pub(in crate::vm) fn set_mode(self, ctx: Ctx<'gc>, mode: Value<'gc>) -> Result<(), Error<'gc>> {
-        match (self.body().weak.get(), weakness(mode)) {
-            (None, None) => Ok(()),
-            (Some(entries), Some(weakness)) => {
-                if entries.0.weakness() != weakness {
-                    entries.0.set_weakness(ctx.mc, weakness);
-                }
-                Ok(())
-            }
-            (None, Some(weakness)) => self.weaken(ctx, weakness),
-            (Some(entries), None) => {
-                self.body().weak.set(None);
-                for (key, value) in entries.0.iter(ctx.mc) {
-                    self.set(ctx, key.0, value.0)?;
+    /// Becomes weak, or strong again, as the `__mode` of the metatable says.
+    pub(in crate::vm) fn follow_mode(self, ctx: Ctx<'gc>) -> Result<(), Error<'gc>> {
+        let metatable = self.metatable();
+        let mode = metatable.map_or(Value::Nil, |it| ctx.event_field(it, Event::Mode));
+        let weakness = weakness(mode);
+        if weakness != Weakness::Neither
+            && let Some(metatable) = metatable
+        {
+            metatable.watch_mode(ctx, self)?;
+        }
+        match self.body().weak.get() {
+            None if weakness == Weakness::Neither => Ok(()),
+            None => self.weaken(ctx, weakness).map(drop),
+            Some(entries) => {
+                // A table that is strong again keeps the map: that takes no memory.
+                if entries.map.weakness() != weakness {
+                    entries.map.set_weakness(ctx.mc, weakness);
                 }
                 Ok(())
             }
         }
     }
 
-    fn weaken(self, ctx: Ctx<'gc>, weakness: Weakness) -> Result<(), Error<'gc>> {
+    /// Whether a `__mode` may have come to the metatable after the table did.
+    #[inline]
+    pub(in crate::vm) fn may_have_become_weak(self, metatable: Table<'gc>) -> bool {
+        !metatable.is_absent(Event::Mode) && self.body().weak.get().is_none()
+    }
+
+    /// Tells `user` from now on when this metatable's `__mode` changes.
+    fn watch_mode(self, ctx: Ctx<'gc>, user: Table<'gc>) -> Result<(), Error<'gc>> {
+        let entries = match self.body().weak.get() {
+            Some(entries) => entries,
+            None => self.weaken(ctx, Weakness::Neither)?,
+        };
+        let users = match entries.users.get() {
+            Some(users) => users,
+            None => {
+                let hasher = BuildHasherDefault::default();
+                let users = Map::try_with_hasher(ctx.mc, Weakness::Keys, hasher)
+                    .ok()
+                    .and_then(|map| Gc::try_new(ctx.mc, Users(map)).ok());
+                let Some(users) = users else {
+                    return Err(ctx.out_of_memory());
+                };
+                ctx.mc.shade(&users);
+                entries.users.set(Some(users));
+                users
+            }
+        };
+        let user = Weak(user.into());
+        match users.0.try_insert(ctx.mc, user, Weak(Value::Bool(true))) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(ctx.out_of_memory()),
+        }
+    }
+
+    /// The `__mode` of this metatable has changed.
+    fn tell_mode(self, ctx: Ctx<'gc>, users: Gc<'gc, Users<'gc>>) -> Result<(), Error<'gc>> {
+        for at in 0..users.0.slots() {
+            if let Some((Weak(Value::Table(user)), _)) = users.0.entry_at(ctx.mc, at)
+                && user.metatable().is_some_and(|it| it.ptr_eq(self))
+            {
+                // All users are weak tables or have been, so their form does not change.
+                user.follow_mode(ctx)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves all entries into a map.
+    fn weaken(
+        self,
+        ctx: Ctx<'gc>,
+        weakness: Weakness,
+    ) -> Result<Gc<'gc, Entries<'gc>>, Error<'gc>> {
         let map = EphemeronMap::try_with_hasher(ctx.mc, weakness, BuildHasherDefault::default());
         let Ok(map) = map else {
             return Err(ctx.out_of_memory());
@@ -139,13 +215,17 @@ impl<'gc> Table<'gc> {
             }
             key = next;
         }
-        let Ok(entries) = Gc::try_new(ctx.mc, Entries(map)) else {
+        let entries = Entries {
+            map,
+            users: Cell::new(None),
+        };
+        let Ok(entries) = Gc::try_new(ctx.mc, entries) else {
             return Err(ctx.out_of_memory());
         };
         self.clear_parts(ctx);
         ctx.mc.shade(&entries);
         self.body().weak.set(Some(entries));
-        Ok(())
+        Ok(entries)
     }
 
     /// The value of a key that neither part holds.
@@ -167,12 +247,19 @@ impl<'gc> Table<'gc> {
     ) -> Result<(), Error<'gc>> {
         self.body().absent.set(0);
         if value.is_nil() {
-            entries.0.remove(ctx.mc, &Weak(key));
-            return Ok(());
+            entries.map.remove(ctx.mc, &Weak(key));
+        } else if entries
+            .map
+            .try_insert(ctx.mc, Weak(key), Weak(value))
+            .is_err()
+        {
+            return Err(ctx.out_of_memory());
         }
-        match entries.0.try_insert(ctx.mc, Weak(key), Weak(value)) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(ctx.out_of_memory()),
+        match (entries.users.get(), key) {
+            (Some(users), Value::Str(name)) if name == ctx.state.event_name(Event::Mode) => {
+                self.tell_mode(ctx, users)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -186,11 +273,11 @@ impl<'gc> Table<'gc> {
         let start = if key.is_nil() {
             0
         } else {
-            entries.0.index_of(&Weak(normal_key(key)))? + 1
+            entries.map.index_of(&Weak(normal_key(key)))? + 1
         };
-        let mut places = start..entries.0.slots();
+        let mut places = start..entries.map.slots();
         Some(places.find_map(|at| {
-            let (key, value) = entries.0.entry_at(ctx.mc, at)?;
+            let (key, value) = entries.map.entry_at(ctx.mc, at)?;
             Some((key.0, value.0))
         }))
     }

@@ -1,0 +1,132 @@
+//! A `__mode` that comes, changes or goes after the metatable was set.
+//!
+//! In a file of its own, as zeal holds for all arenas of a process.
+
+mod common;
+
+use common::{check, run};
+use interp_demo::runtime::{Options, Runtime};
+
+#[test]
+fn nothing_is_lost_when_the_mode_goes() {
+    for gone in [
+        "mt.__mode = nil",
+        "mt.__mode = 'x'",
+        "rawset(mt, '__mode', nil)",
+        "mt.__mode = 1",
+    ] {
+        check(&format!(
+            "local mt = {{ __mode = 'k' }}
+             local t = setmetatable({{}}, mt)
+             t[{{}}] = {{ 1 }}
+             {gone}
+             collectgarbage()
+             local key, value = next(t)
+             assert(type(key) == 'table' and value[1] == 1)"
+        ));
+    }
+}
+
+#[test]
+fn a_changed_mode_holds_for_the_entries_that_are_there() {
+    check(
+        "local mt = { __mode = 'v' }
+         local t = setmetatable({}, mt)
+         t[1] = { 'one' }
+         mt.__mode = 'k'
+         t[{}] = 2
+         collectgarbage()
+         assert(t[1][1] == 'one')
+         for key in pairs(t) do assert(key == 1) end
+         mt.__mode = 'kv'
+         collectgarbage()
+         assert(next(t) == nil)",
+    );
+}
+
+#[test]
+fn a_mode_that_comes_later_holds_from_the_next_entry_on() {
+    check(
+        "local mt = {}
+         local t = setmetatable({}, mt)
+         t[{}] = 0
+         mt.__mode = 'k'
+         t[{}] = 1
+         collectgarbage()
+         assert(next(t) == nil)
+         local own = {}
+         setmetatable(own, own)
+         own.__mode = 'k'
+         own[{}] = 1
+         collectgarbage()
+         assert(next(own) == '__mode' and next(own, '__mode') == nil)
+         own.__mode = nil
+         own[{}] = 1
+         collectgarbage()
+         assert(next(own))
+         -- Every table of one metatable follows; one that has left it does not.
+         local all = {}
+         for i = 1, 20 do all[i] = setmetatable({}, mt); all[i][{}] = i end
+         local other = { __mode = 'k' }
+         setmetatable(all[20], other)
+         mt.__mode = nil
+         collectgarbage()
+         for i = 1, 19 do assert(select(2, next(all[i])) == i) end
+         assert(next(all[20]) == nil)
+         mt.__mode = 'k'
+         collectgarbage()
+         for i = 1, 19 do assert(next(all[i]) == nil) end",
+    );
+}
+
+#[test]
+fn a_watched_metatable_is_a_table_as_any_other() {
+    check(
+        "local mt = { __mode = 'v', 10, 20, 30, name = 'n' }
+         mt.__index = function(_, key) return key end
+         local t = setmetatable({}, mt)
+         assert(t.x == 'x' and #mt == 3 and mt[2] == 20 and mt.name == 'n')
+         mt[4] = {}
+         mt.held = {}
+         collectgarbage()
+         assert(#mt == 4 and mt.held)
+         local n = 0
+         for key, value in pairs(mt) do n = n + 1; assert(mt[key] == value) end
+         assert(n == 8)
+         table.insert(mt, 50)
+         assert(table.remove(mt, 1) == 10 and #mt == 4)",
+    );
+}
+
+#[test]
+fn a_mode_may_change_at_any_point_of_a_cycle() {
+    // Each turn stops the collector at another point.
+    for zeal in [None, Some(1)] {
+        let mut runtime = Runtime::new(Options {
+            zeal,
+            ..Options::default()
+        });
+        run(
+            &mut runtime,
+            "collectgarbage('stop')
+             local ballast = {}
+             for i = 1, 300 do ballast[i] = { i } end
+             for turn = 1, 120 do
+                 local mt = { __mode = turn % 2 == 0 and 'k' or 'v' }
+                 local t = setmetatable({}, mt)
+                 for _ = 1, turn do collectgarbage('step', 1) end
+                 for i = 1, 40 do t[{}] = { i } end
+                 if turn % 3 == 0 then collectgarbage('step', 1) end
+                 mt.__mode = nil
+                 local before = 0
+                 for _ in pairs(t) do before = before + 1 end
+                 collectgarbage()
+                 local n = 0
+                 for _, value in pairs(t) do n = n + 1; assert(value[1] >= 1) end
+                 assert(n == before, n)
+             end",
+        );
+        runtime.verify().unwrap_or_else(|fault| panic!("{fault}"));
+        runtime.close();
+    }
+}
