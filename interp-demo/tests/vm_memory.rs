@@ -134,6 +134,49 @@ fn coroutines_for_which_there_is_no_memory_are_an_error() {
 }
 
 #[test]
+fn what_does_not_fit_is_tried_again_after_a_collection() {
+    let mut runtime = Runtime::new(Options {
+        memory_limit_bytes: Some(10 << 20),
+        ..Options::default()
+    });
+    run(
+        &mut runtime,
+        "local function litter()
+             local all = {}
+             pcall(function() for i = 1, 1e7 do all[i] = ('x'):rep(i % 50) .. i end end)
+         end
+         litter()
+         assert(#string.rep('x', 4e6) == 4e6)
+         local parts = {}
+         for i = 1, 40 do parts[i] = ('y'):rep(1e4) end
+         litter()
+         assert(#table.concat(parts, ('z'):rep(5e4)) == 40 * 1e4 + 39 * 5e4)
+         parts = nil
+         -- The collector stands still, so it is the growing table that finds the memory full.
+         collectgarbage()
+         collectgarbage('stop')
+         for round = 1, 6 do
+             local t = {}
+             for i = 1, 131073 do t[i] = i end
+             assert(#t == 131073 and t[131073] == 131073 and t[65536] == 65536)
+         end
+         collectgarbage('restart')
+         -- What can't be had is still an error, each time.
+         for _ = 1, 3 do
+             local ok, message = pcall(string.rep, 'x', 1e8)
+             assert(not ok and message == 'not enough memory')
+             local ok, message = pcall(function()
+                 local t = {}
+                 for i = 1, 1e8 do t[i] = i end
+             end)
+             assert(not ok and message == 'not enough memory')
+         end",
+    );
+    runtime.verify().unwrap_or_else(|fault| panic!("{fault}"));
+    runtime.close();
+}
+
+#[test]
 fn a_sparse_key_makes_no_huge_array() {
     check(
         "local before = collectgarbage('count')

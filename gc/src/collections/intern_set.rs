@@ -61,6 +61,17 @@ impl<'gc, H: Collect<'gc> + 'gc> InternSet<'gc, H> {
         None
     }
 
+    /// Adds a string that is not in the set. Where memory runs out, it does as [`Gc::new`].
+    pub fn insert(&self, mc: &Mutation<'gc>, hash: u32, tail: GcTail<'gc, H, u8>) {
+        let inserted = self.try_insert(mc, hash, tail).or_else(|error| {
+            let again = || self.try_insert(mc, hash, tail).ok();
+            mc.context().beyond_limit(again).ok_or(error)
+        });
+        if inserted.is_err() {
+            crate::heap::out_of_memory();
+        }
+    }
+
     /// Adds a string that [`InternSet::find`] does not find. `hash` must be the one that it will be looked up with.
     ///
     /// # Errors

@@ -230,7 +230,7 @@ impl Context {
             .unwrap_or_else(|| super::out_of_memory())
     }
 
-    fn beyond_limit<T>(&self, f: impl FnOnce() -> Option<T>) -> Option<T> {
+    pub(crate) fn beyond_limit<T>(&self, f: impl FnOnce() -> Option<T>) -> Option<T> {
         let limit = self.limit_bytes.get();
         self.limit_bytes
             .set(limit.saturating_add((limit / RESERVE_DIVISOR).max(1 << 20)));

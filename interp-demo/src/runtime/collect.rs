@@ -124,11 +124,13 @@ impl Runtime {
             loop {
                 enum Next {
                     Look,
+                    Collect,
                     Serve,
                     Over,
                 }
                 let next = self.enter(|ctx| match run(ctx) {
                     Exit::SafePoint => Next::Look,
+                    Exit::ShortOfMemory => Next::Collect,
                     Exit::Request => Next::Serve,
                     Exit::Done => {
                         ctx.end_finalizer(None);
@@ -141,6 +143,10 @@ impl Runtime {
                 });
                 match next {
                     Next::Look => self.pay_debt(),
+                    Next::Collect => {
+                        // No finalizer begins while one runs.
+                        self.collect(GcRequest::Full);
+                    }
                     Next::Serve => {
                         self.serve_in_finalizer();
                     }

@@ -24,7 +24,7 @@ use sleepy_gc::{Arena, Gc, Rootable};
 pub use self::options::{GcTrace, Options};
 pub use self::wait::Waiter;
 pub use self::watched::WatchedArena;
-use crate::vm::{Ctx, Error, Exit, State, Value, run};
+use crate::vm::{Ctx, Error, Exit, GcRequest, State, Value, run};
 
 /// The arena's root.
 pub type StateRoot = Rootable![Gc<'_, State<'_>>];
@@ -213,6 +213,7 @@ impl Runtime {
         /// What to do outside of the arena.
         enum Next {
             Look,
+            Collect,
             Serve,
             End(End),
         }
@@ -231,6 +232,7 @@ impl Runtime {
                 }
                 match run(ctx) {
                     Exit::SafePoint => Next::Look,
+                    Exit::ShortOfMemory => Next::Collect,
                     Exit::Request => Next::Serve,
                     Exit::Done => Next::End(report::outcome(ctx)),
                     Exit::Failed(value) => Next::End(End::Failed(report::message(ctx, value))),
@@ -238,6 +240,9 @@ impl Runtime {
             });
             match next {
                 Next::Look => trouble = self.safe_point(),
+                Next::Collect => {
+                    self.collect(GcRequest::Full);
+                }
                 Next::Serve => {
                     if let Some(end) = self.serve() {
                         return end;

@@ -8,11 +8,15 @@ use super::state::Ctx;
 use super::thread::{Status, Thread};
 use super::unwind;
 use super::value::Value;
+use crate::opcode::Op;
 
 /// Why the interpreter has left the arena.
 pub enum Exit<'gc> {
     /// The collector may be owed work, or limits are to be looked at. Run again.
     SafePoint,
+    /// There was no memory for a table's growth. Collect, and run again: the instruction is done once more, and fails if
+    /// that does not help.
+    ShortOfMemory,
     /// The state holds a request to the host. Answer it, and run again.
     Request,
     /// The function that the host has started has returned.
@@ -44,7 +48,10 @@ pub fn run<'gc>(ctx: Ctx<'gc>) -> Exit<'gc> {
         };
         match left {
             Ok(Leave::Switch) => {}
-            Ok(Leave::SafePoint) => return Exit::SafePoint,
+            Ok(Leave::SafePoint) => {
+                ctx.state.retrying.set(false);
+                return Exit::SafePoint;
+            }
             Ok(Leave::Host) => {
                 let thread = ctx.current();
                 thread.set_live(ctx, unwind::stack_end(thread));
@@ -55,6 +62,9 @@ pub fn run<'gc>(ctx: Ctx<'gc>) -> Exit<'gc> {
                 };
             }
             Err(error) => {
+                if prepare_retry(ctx, error) {
+                    return Exit::ShortOfMemory;
+                }
                 if let Err(value) = unwind::raise(ctx, error) {
                     return Exit::Failed(value);
                 }
@@ -69,9 +79,36 @@ pub fn run<'gc>(ctx: Ctx<'gc>) -> Exit<'gc> {
         if looks || (!is_lua && ctx.mc.debt_due()) {
             let thread = ctx.current();
             thread.set_live(ctx, unwind::stack_end(thread));
+            ctx.state.retrying.set(false);
             return Exit::SafePoint;
         }
     }
+}
+
+/// If a table could not grow, and that is not a second attempt: goes back to the instruction that wanted it to.
+fn prepare_retry<'gc>(ctx: Ctx<'gc>, error: Error<'gc>) -> bool {
+    let thread = ctx.current();
+    // A hook would see the instruction twice.
+    if !ctx.is_out_of_memory(error) || thread.is_hooked() {
+        return false;
+    }
+    // SAFETY: the frame on top; nothing changes the frames while the reference is in use.
+    let frame = unsafe { &mut *thread.frame() };
+    if !frame.is_lua() {
+        return false;
+    }
+    let failed = frame.pc.wrapping_sub(1);
+    // SAFETY: what fails has stored its place first, so the cursor stands behind the instruction that has failed.
+    let op = unsafe { *failed }.op();
+    // These change nothing before they fail.
+    let growth = matches!(op, Op::SetTabUp | Op::SetTable | Op::SetI | Op::SetField);
+    if !growth || ctx.state.retrying.replace(!ctx.state.retrying.get()) {
+        return false;
+    }
+    frame.pc = failed;
+    ctx.state.told_of_memory.set(false);
+    thread.set_live(ctx, unwind::stack_end(thread));
+    true
 }
 
 /// Raises an error from outside in the current coroutine, which must have left the arena at a safe point.

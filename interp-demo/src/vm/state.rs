@@ -49,6 +49,9 @@ pub struct State<'gc> {
     pub(super) finalizer_thread: Thread<'gc>,
     /// Whether the program was told that memory is short since the host looked last.
     pub(crate) told_of_memory: Cell<bool>,
+    /// Whether an instruction is done once more, after a collection, as there was no memory for it. Over at the next safe
+    /// point.
+    pub(super) retrying: Cell<bool>,
     /// The coroutine that the finalizer interrupts.
     pub(super) interrupted: Cell<Option<Thread<'gc>>>,
     /// Whether warnings are shown.
@@ -128,6 +131,7 @@ impl<'gc> State<'gc> {
                 finalizing: Cell::new(false),
                 finalizer_thread: Thread::empty(mc),
                 told_of_memory: Cell::new(false),
+                retrying: Cell::new(false),
                 interrupted: Cell::new(None),
                 warnings: Cell::new(false),
                 finalizable: FinalizerQueue::new(mc),
@@ -263,6 +267,11 @@ impl<'gc> Ctx<'gc> {
     pub fn out_of_memory(self) -> Error<'gc> {
         self.state.told_of_memory.set(true);
         Error::raw(self.state.no_memory.into())
+    }
+
+    /// Whether it is the error of [`Ctx::out_of_memory`].
+    pub(crate) fn is_out_of_memory(self, error: Error<'gc>) -> bool {
+        error.is_raw() && error.value().raw_equals(self.state.no_memory.into())
     }
 
     /// The error of a stack that can't grow.

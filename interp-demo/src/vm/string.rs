@@ -22,6 +22,13 @@ pub struct StrHeader {
 }
 
 impl StrHeader {
+    fn short(hash: u32) -> StrHeader {
+        StrHeader {
+            hash: Cell::new(hash),
+            state: Cell::new(HashState::Short),
+        }
+    }
+
     fn long() -> StrHeader {
         StrHeader {
             hash: Cell::new(0),
@@ -68,7 +75,13 @@ impl<'gc> LuaStr<'gc> {
     #[must_use]
     pub fn try_new(ctx: Ctx<'gc>, bytes: &[u8]) -> Option<LuaStr<'gc>> {
         if bytes.len() <= SHORT_MAX {
-            return Some(Self::new(ctx, bytes));
+            let (interned, hash) = (&ctx.state.interned, hash_bytes(bytes, ctx.state.seed));
+            if let Some(found) = interned.find(ctx.mc, hash, bytes) {
+                return Some(LuaStr(found));
+            }
+            let string = GcTail::try_from_slice(ctx.mc, StrHeader::short(hash), bytes).ok()?;
+            interned.try_insert(ctx.mc, hash, string).ok()?;
+            return Some(LuaStr(string));
         }
         GcTail::try_from_slice(ctx.mc, StrHeader::long(), bytes)
             .ok()
@@ -86,15 +99,8 @@ impl<'gc> LuaStr<'gc> {
         if let Some(found) = interned.find(mc, hash, bytes) {
             return LuaStr(found);
         }
-        let header = StrHeader {
-            hash: Cell::new(hash),
-            state: Cell::new(HashState::Short),
-        };
-        let string = GcTail::from_slice(mc, header, bytes);
-        if interned.try_insert(mc, hash, string).is_err() {
-            // Without memory for the set no string can be told from its equal: there is nothing to go on with.
-            std::process::abort();
-        }
+        let string = GcTail::from_slice(mc, StrHeader::short(hash), bytes);
+        interned.insert(mc, hash, string);
         LuaStr(string)
     }
 

@@ -103,6 +103,10 @@ fn reverse<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn rep<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    room::attempt(call, repeat, |call| room::second_attempt(call, repeat))
+}
+
+fn repeat<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let text = call.check_str(0)?.as_bytes();
     let count = call.check_int(1)?;
     let separator = call.opt_str(2)?.map_or(&b""[..], |text| text.as_bytes());

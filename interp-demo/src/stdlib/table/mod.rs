@@ -237,6 +237,10 @@ fn unpack<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn concat<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    room::attempt(call, join, |call| room::second_attempt(call, join))
+}
+
+fn join<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let list = check_list(call, 0, READ_LEN)?;
     call.opt_str(1)?;
     let List::Plain(table) = list else {
