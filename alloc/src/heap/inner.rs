@@ -69,6 +69,9 @@ pub(crate) struct Inner {
     /// The next page of a sweep that was broken off; meaningless unless `mid_sweep`.
     pub(crate) cursor: Cell<*const Page>,
     pub(crate) mid_sweep: Cell<bool>,
+    /// What the sweep under way has to leave: the free bytes at its beginning without those that it has released. What
+    /// was freed since then may lie in pages that the sweep has passed, so it is dirt when the sweep ends.
+    pub(crate) left: Cell<usize>,
     /// Complete sweeps so far.
     pub(crate) sweeps: Cell<u32>,
     /// All pages of size classes.
@@ -95,6 +98,7 @@ impl Inner {
             dirty_turns: AtomicU32::new(0),
             cursor: Cell::new(ptr::null()),
             mid_sweep: Cell::new(false),
+            left: Cell::new(0),
             sweeps: Cell::new(0),
             pages: Cell::new(ptr::null()),
             runs: Cell::new(ptr::null()),

@@ -22,10 +22,27 @@ const THOROUGH_EVERY: u32 = 16;
 impl Inner {
     /// Goes on with the sweep, or begins one; true when it is complete. What it gives up is due for purging.
     pub(crate) fn sweep(&self, should_stop: &dyn Fn() -> bool) -> bool {
+        let before = self.slack();
         if !self.mid_sweep.get() {
             self.mid_sweep.set(true);
             self.cursor.set(self.pages.get());
+            self.left.set(before);
         }
+        let complete = self.sweep_on(should_stop);
+        let released = before.saturating_sub(self.slack());
+        self.left.set(self.left.get().saturating_sub(released));
+        if complete {
+            self.mid_sweep.set(false);
+            self.sweeps.set(self.sweeps.get().wrapping_add(1));
+            self.floor.set(self.left.get().min(self.slack()));
+            #[cfg(sleepy_check)]
+            self.check();
+        }
+        complete
+    }
+
+    /// From the cursor on; false if it was told to stop.
+    fn sweep_on(&self, should_stop: &dyn Fn() -> bool) -> bool {
         // It was free for a period at least before it was found, so it counts as old.
         let tick = arena::tick().wrapping_sub(crate::purge::AGE_TICKS);
         // SAFETY: the cursor is null or a page of this heap: it moves on when its page is given up.
@@ -37,11 +54,6 @@ impl Inner {
                 self.cursor.set(page.all_next.get());
             }
         }
-        self.mid_sweep.set(false);
-        self.sweeps.set(self.sweeps.get().wrapping_add(1));
-        self.floor.set(self.slack());
-        #[cfg(sleepy_check)]
-        self.check();
         true
     }
 

@@ -133,6 +133,36 @@ fn a_whole_sweep_finds_exactly_the_free_units() {
 }
 
 #[test]
+fn what_is_freed_behind_a_stopped_sweep_stays_dirt() {
+    let heap = Heap::new().unwrap();
+    let held: Vec<_> = (0..2000)
+        .map(|_| Held::new(&heap, 4000, 7).unwrap())
+        .collect();
+    let looks = Cell::new(0);
+    let half = || {
+        looks.set(looks.get() + 1);
+        looks.get() > 40
+    };
+    assert!(!heap.own().sweep(&half), "it was to stop");
+    let mut kept = Vec::new();
+    for (nth, block) in held.into_iter().enumerate() {
+        if nth % 20 == 0 {
+            kept.push(block)
+        } else {
+            block.free(&heap)
+        }
+    }
+    assert!(heap.own().sweep(&|| false));
+    while heap.own().dirt() >= crate::purge::GATE_BYTES {
+        assert!(heap.own().sweep(&|| false));
+    }
+    // A block of 4000 bytes touches two units at most.
+    let slack_bytes = heap.own().slack();
+    assert!(slack_bytes <= kept.len() * 8192, "{slack_bytes}");
+    kept.iter().for_each(Held::check);
+}
+
+#[test]
 fn a_sweep_that_is_stopped_goes_on_where_it_was() {
     let heap = Heap::new().unwrap();
     let held: Vec<_> = (0..2000)
