@@ -5,7 +5,7 @@ use std::time::Duration;
 /// How much a single collection step may do.
 #[derive(Clone, Copy, Debug)]
 pub enum Budget {
-    /// Stop when this much time has passed (the clock is read about every 10 µs of work).
+    /// Stop when this much time has passed (the clock is read every few microseconds of work).
     Time(Duration),
     /// Stop when this many bytes of objects and payload have been marked or swept.
     Work(usize),

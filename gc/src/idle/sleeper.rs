@@ -206,8 +206,7 @@ impl Sleeper {
         let switches = self.policy.switches;
         switches.collects()
             && !c.contended()
-            && (c.has_work()
-                || (switches.start && switches.mark && self.start_hint(c, span, 0).is_some()))
+            && (c.has_work() || (switches.starts() && self.start_hint(c, span, 0).is_some()))
     }
 
     /// The plain wait, with nothing before it and nothing lent. Signals are all that it cares about.
@@ -338,11 +337,9 @@ impl Sleeper {
         if !switches.collects() || spent || too_late || c.contended() {
             return None;
         }
-        if !c.has_work() {
-            // A cycle that is started would begin to mark.
-            if !switches.start || !switches.mark || !self.try_start(c, span, elapsed_ns) {
-                return None;
-            }
+        let works = c.has_work() || switches.starts() && self.try_start(c, span, elapsed_ns);
+        if !works {
+            return None;
         }
         let allowed = match c.phase().or(self.phase) {
             Some(CollectionPhase::Marking | CollectionPhase::Marked) => switches.mark,
@@ -399,8 +396,7 @@ impl Sleeper {
         elapsed_ns: u64,
         left_ns: Option<u64>,
     ) -> Option<u64> {
-        let switches = self.policy.switches;
-        if !switches.start || !switches.mark || c.contended() || c.has_work() {
+        if !self.policy.switches.starts() || c.contended() || c.has_work() {
             return left_ns;
         }
         let hint = c.hint();

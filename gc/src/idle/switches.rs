@@ -50,6 +50,11 @@ impl Switches {
         }
     }
 
+    /// Whether a wait may start a cycle: what is started begins to mark.
+    pub(super) fn starts(self) -> bool {
+        self.start && self.mark
+    }
+
     /// Whether a wait may collect at all.
     pub(super) fn collects(self) -> bool {
         self.sweep || self.mark
