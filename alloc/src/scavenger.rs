@@ -76,6 +76,7 @@ fn start() {
         .is_ok()
     {
         let state = if os::spawn(main) { PRESENT } else { REFUSED };
+        stats::SCAVENGER_STARTS.add(u64::from(state == PRESENT));
         STATE.store(state, Ordering::Relaxed);
     }
 }
@@ -96,9 +97,13 @@ extern "C" fn main(_: *mut libc::c_void) -> *mut libc::c_void {
             purge::next_turn_ns(turn, options::purge_delay_ns(), options::min_interval_ns());
         in_a_row = in_a_row.saturating_add(1);
         match period_ns {
-            Some(period_ns) => SCHEDULE.sleep_for(period_ns),
+            Some(period_ns) => {
+                stats::SCAVENGER_SLEEPS.add(1);
+                SCHEDULE.sleep_for(period_ns);
+            }
             None if SCHEDULE.leave() => {}
             None => {
+                stats::SCAVENGER_SLEEPS.add(1);
                 SCHEDULE.sleep();
                 in_a_row = 0;
             }

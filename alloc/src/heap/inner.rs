@@ -8,7 +8,7 @@ use crate::lock::RawLock;
 use crate::page::{EMPTY_PAGE, Page};
 use crate::park::ParkWord;
 use crate::size_class::CLASS_COUNT;
-use crate::{options, os};
+use crate::{options, os, stats};
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -162,12 +162,14 @@ pub(crate) fn obtain() -> Option<&'static Inner> {
     }
     let heap = spare.or_else(make);
     SPARE_LOCK.unlock();
+    stats::HEAPS.add(u64::from(heap.is_some()));
     heap
 }
 
 /// Lets a heap without pages be used again.
 pub(crate) fn give_up(heap: &'static Inner) {
     heap.forget_sweeps();
+    stats::HEAPS.sub(1);
     SPARE_LOCK.lock();
     heap.spare_next.set(SPARE.load(Ordering::Relaxed));
     SPARE.store(ptr::from_ref(heap).cast_mut(), Ordering::Relaxed);

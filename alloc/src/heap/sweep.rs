@@ -80,6 +80,7 @@ impl Inner {
     /// A slice of the sweep, bounded, by the owner.
     #[cold]
     pub(crate) fn sweep_slice(&self) {
+        crate::stats::INLINE_SLICES.add(1);
         let looks = Cell::new(0);
         let complete = self.sweep(&|| {
             looks.set(looks.get() + 1);

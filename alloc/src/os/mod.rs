@@ -27,7 +27,7 @@ pub(crate) mod faulty;
 
 pub(crate) use native::{futex_wait, futex_wake_one, name_thread};
 pub(crate) use posix::{
-    at_fork, each_variable, has_many_cpus, now_ns, page_bytes, write_stderr, yield_now,
+    at_exit, at_fork, each_variable, has_many_cpus, now_ns, page_bytes, write_stderr, yield_now,
 };
 
 /// Maps zeroed memory of which nothing is resident yet, at any address.

@@ -162,6 +162,14 @@ pub(crate) fn write_stderr(text: &[u8]) {
     }
 }
 
+/// Has `f` called when the process exits by `exit` or by returning from `main`. The C library may allocate for this.
+pub(crate) fn at_exit(f: extern "C" fn()) {
+    // SAFETY: the function may run at any time; without memory for the entry it is not called.
+    unsafe {
+        libc::atexit(f);
+    }
+}
+
 unsafe extern "C" {
     static environ: *const *const c_char;
 }

@@ -1,0 +1,162 @@
+//! Counters, and the figures made from them.
+
+mod table;
+
+use crate::heap::inner;
+use crate::{arena, os};
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// A count of events, or of things there are. Relaxed: it publishes nothing but itself.
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    pub(crate) fn add(&self, amount: u64) {
+        self.0.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    pub(crate) fn sub(&self, amount: u64) {
+        self.0.fetch_sub(amount, Ordering::Relaxed);
+    }
+
+    pub(crate) fn raise_to(&self, value: u64) {
+        self.0.fetch_max(value, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+pub(crate) static PARK_WAKES: Counter = Counter::new();
+pub(crate) static SCAVENGER_STARTS: Counter = Counter::new();
+pub(crate) static SCAVENGER_TURNS: Counter = Counter::new();
+pub(crate) static SCAVENGER_SLEEPS: Counter = Counter::new();
+pub(crate) static PARKED_SWEEPS: Counter = Counter::new();
+pub(crate) static ABORTED_SWEEPS: Counter = Counter::new();
+pub(crate) static INLINE_SLICES: Counter = Counter::new();
+pub(crate) static PURGED_BYTES: Counter = Counter::new();
+pub(crate) static PURGE_CALLS: Counter = Counter::new();
+pub(crate) static RECLAIM_WAIT_MAX_NS: Counter = Counter::new();
+pub(crate) static HEAPS: Counter = Counter::new();
+pub(crate) static REMOTE_FREES: Counter = Counter::new();
+pub(crate) static ABANDONED_PAGES: Counter = Counter::new();
+pub(crate) static ABANDONED_TOTAL: Counter = Counter::new();
+pub(crate) static RECLAIMED_PAGES: Counter = Counter::new();
+pub(crate) static ABANDONED_BITMAPS: Counter = Counter::new();
+
+/// What the allocator has done and holds, for the whole process.
+///
+/// Counts of events are exact. Sizes are sums over heaps that may be changing: exact when nobody allocates meanwhile.
+/// Printed with `{}` it is the table that `SLEEPY_STATS=1` prints at exit.
+///
+/// # Example
+/// ```
+/// let before = sleepy_alloc::stats();
+/// let heap = sleepy_alloc::Heap::new()?;
+/// let now = sleepy_alloc::stats();
+/// assert_eq!(now.heaps, before.heaps + 1);
+/// assert!(now.to_string().contains("park_wakes"));
+/// # Ok::<(), allocator_api2::alloc::AllocError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Times that a park woke the scavenger.
+    pub park_wakes: u64,
+    /// Scavenger threads started: 0 or 1, and one more for each child of a fork that needs one.
+    pub scavenger_starts: u64,
+    /// Times that the scavenger looked at everything.
+    pub scavenger_turns: u64,
+    /// Times that the scavenger went to sleep, with a timeout or without.
+    pub scavenger_sleeps: u64,
+    /// Sweeps of parked heaps, the aborted ones included.
+    pub parked_sweeps: u64,
+    /// Sweeps that stopped because the owner wanted its heap back.
+    pub aborted_sweeps: u64,
+    /// Bounded slices of a sweep that owners did themselves.
+    pub inline_slices: u64,
+    /// Bytes given back to the OS.
+    pub purged_bytes: u64,
+    /// System calls that gave them back.
+    pub purge_calls: u64,
+    /// Bytes that are free and not given back yet, outside of what heaps hold.
+    pub pending_bytes: u64,
+    /// Bytes released, given back or about to be, inside pages that are in use.
+    pub holed_bytes: u64,
+    /// Bytes that heaps hold, or have freed and not given back yet.
+    pub committed_bytes: u64,
+    /// Bytes in blocks and collectors' pages in use.
+    pub live_bytes: u64,
+    /// Heaps in use: those of threads, and those that the program made.
+    pub heaps: u64,
+    /// Blocks freed by a thread that does not own their page.
+    pub remote_frees: u64,
+    /// Pages whose heap is gone and whose blocks are not.
+    pub abandoned_pages: u64,
+    /// Pages that were ever left so.
+    pub abandoned_total: u64,
+    /// Pages left so that another heap took over.
+    pub reclaimed_pages: u64,
+    /// Bitmaps made to find such pages.
+    pub abandoned_bitmaps: u64,
+    /// Mappings that slices come from.
+    pub arenas: u64,
+    /// The longest time that an owner waited for a heap that was being swept.
+    pub reclaim_wait_max_ns: u64,
+}
+
+/// Figures of this moment.
+///
+/// # Example
+/// ```
+/// let stats = sleepy_alloc::stats();
+/// assert!(stats.live_bytes <= stats.committed_bytes);
+/// ```
+pub fn stats() -> Stats {
+    let sum = |figure: fn(&inner::Inner) -> usize| inner::heaps().map(figure).sum::<usize>() as u64;
+    let pending_bytes = arena::pending_bytes() as u64;
+    Stats {
+        park_wakes: PARK_WAKES.get(),
+        scavenger_starts: SCAVENGER_STARTS.get(),
+        scavenger_turns: SCAVENGER_TURNS.get(),
+        scavenger_sleeps: SCAVENGER_SLEEPS.get(),
+        parked_sweeps: PARKED_SWEEPS.get(),
+        aborted_sweeps: ABORTED_SWEEPS.get(),
+        inline_slices: INLINE_SLICES.get(),
+        purged_bytes: PURGED_BYTES.get(),
+        purge_calls: PURGE_CALLS.get(),
+        pending_bytes,
+        holed_bytes: sum(|heap| heap.holed.get()),
+        committed_bytes: sum(|heap| heap.committed.get()) + pending_bytes,
+        live_bytes: sum(|heap| heap.live.get()),
+        heaps: HEAPS.get(),
+        remote_frees: REMOTE_FREES.get(),
+        abandoned_pages: ABANDONED_PAGES.get(),
+        abandoned_total: ABANDONED_TOTAL.get(),
+        reclaimed_pages: RECLAIMED_PAGES.get(),
+        abandoned_bitmaps: ABANDONED_BITMAPS.get(),
+        arenas: arena::arena_count(),
+        reclaim_wait_max_ns: RECLAIM_WAIT_MAX_NS.get(),
+    }
+}
+
+impl fmt::Display for Stats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(table::of(self).as_str())
+    }
+}
+
+/// Has the figures printed to standard error when the process exits, however it calls `exit`.
+///
+/// The C library may allocate for this, so it must not be called under a lock of the allocator.
+pub(crate) fn print_at_exit() {
+    extern "C" fn print() {
+        os::write_stderr(table::of(&stats()).as_str().as_bytes());
+    }
+    os::at_exit(print);
+}

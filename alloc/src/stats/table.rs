@@ -1,0 +1,224 @@
+//! The figures as a table, made without allocating or formatting, so that it can be printed at exit.
+//!
+//! ```text
+//! sleepy-alloc
+//!   park_wakes                             3
+//!   purged_bytes                   125829120   120.0 MiB
+//!   reclaim_wait_max_ns                 1234   1.2 us
+//! ```
+#![forbid(unsafe_code)]
+
+use super::Stats;
+
+/// Bytes that the table takes at most: the title, and a line for each figure.
+const CAPACITY: usize = 64 * (FIGURES + 1);
+const FIGURES: usize = 21;
+/// The column in which numbers end.
+const NUMBERS_END: usize = 42;
+
+/// Text in a fixed buffer; what does not fit is left out.
+pub(super) struct Text {
+    bytes: [u8; CAPACITY],
+    length: usize,
+}
+
+impl Text {
+    pub(super) fn as_str(&self) -> &str {
+        // Only whole ASCII strings go in.
+        core::str::from_utf8(&self.bytes[..self.length]).unwrap_or("")
+    }
+
+    fn push(&mut self, text: &[u8]) {
+        if let Some(place) = self.bytes.get_mut(self.length..self.length + text.len()) {
+            place.copy_from_slice(text);
+            self.length += text.len();
+        }
+    }
+
+    /// Spaces up to a column of the line that began at `start`.
+    fn pad_to(&mut self, start: usize, column: usize) {
+        while self.length < start + column {
+            self.push(b" ");
+        }
+    }
+
+    fn line(&mut self, name: &str, value: u64) {
+        let start = self.length;
+        let digits = Digits::of(value);
+        self.push(b"  ");
+        self.push(name.as_bytes());
+        self.pad_to(start, NUMBERS_END.saturating_sub(digits.text().len()));
+        self.push(digits.text());
+        let units = if name.ends_with("_bytes") {
+            BYTE_UNITS
+        } else if name.ends_with("_ns") {
+            TIME_UNITS
+        } else {
+            &[]
+        };
+        if let Some((tenths, unit)) = in_units(value, units) {
+            self.push(b"   ");
+            self.push(Digits::of(tenths / 10).text());
+            self.push(b".");
+            self.push(Digits::of(tenths % 10).text());
+            self.push(b" ");
+            self.push(unit.as_bytes());
+        }
+        self.push(b"\n");
+    }
+}
+
+/// A number in decimal digits.
+struct Digits {
+    bytes: [u8; 20],
+    first: usize,
+}
+
+impl Digits {
+    fn of(value: u64) -> Self {
+        let mut digits = Self {
+            bytes: [b'0'; 20],
+            first: 20,
+        };
+        let mut rest = value;
+        loop {
+            digits.first -= 1;
+            digits.bytes[digits.first] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                return digits;
+            }
+        }
+    }
+
+    fn text(&self) -> &[u8] {
+        &self.bytes[self.first..]
+    }
+}
+
+type Units = &'static [(u64, &'static str)];
+
+const BYTE_UNITS: Units = &[(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+const TIME_UNITS: Units = &[(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+
+/// Tenths of the largest unit of which there is one at least, rounded.
+fn in_units(value: u64, units: Units) -> Option<(u64, &'static str)> {
+    let &(unit, name) = units.iter().find(|(unit, _)| value >= *unit)?;
+    let tenths = (u128::from(value) * 10 + u128::from(unit / 2)) / u128::from(unit);
+    Some((tenths as u64, name))
+}
+
+/// The table of these figures.
+pub(super) fn of(stats: &Stats) -> Text {
+    let mut table = Text {
+        bytes: [0; CAPACITY],
+        length: 0,
+    };
+    table.push(b"sleepy-alloc\n");
+    for (name, value) in figures(stats) {
+        table.line(name, value);
+    }
+    table
+}
+
+/// Every figure with its name, in the order of the struct.
+fn figures(stats: &Stats) -> [(&'static str, u64); FIGURES] {
+    // Without `..`, so that a new figure cannot be forgotten here.
+    let &Stats {
+        park_wakes,
+        scavenger_starts,
+        scavenger_turns,
+        scavenger_sleeps,
+        parked_sweeps,
+        aborted_sweeps,
+        inline_slices,
+        purged_bytes,
+        purge_calls,
+        pending_bytes,
+        holed_bytes,
+        committed_bytes,
+        live_bytes,
+        heaps,
+        remote_frees,
+        abandoned_pages,
+        abandoned_total,
+        reclaimed_pages,
+        abandoned_bitmaps,
+        arenas,
+        reclaim_wait_max_ns,
+    } = stats;
+    [
+        ("park_wakes", park_wakes),
+        ("scavenger_starts", scavenger_starts),
+        ("scavenger_turns", scavenger_turns),
+        ("scavenger_sleeps", scavenger_sleeps),
+        ("parked_sweeps", parked_sweeps),
+        ("aborted_sweeps", aborted_sweeps),
+        ("inline_slices", inline_slices),
+        ("purged_bytes", purged_bytes),
+        ("purge_calls", purge_calls),
+        ("pending_bytes", pending_bytes),
+        ("holed_bytes", holed_bytes),
+        ("committed_bytes", committed_bytes),
+        ("live_bytes", live_bytes),
+        ("heaps", heaps),
+        ("remote_frees", remote_frees),
+        ("abandoned_pages", abandoned_pages),
+        ("abandoned_total", abandoned_total),
+        ("reclaimed_pages", reclaimed_pages),
+        ("abandoned_bitmaps", abandoned_bitmaps),
+        ("arenas", arenas),
+        ("reclaim_wait_max_ns", reclaim_wait_max_ns),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_end_in_one_column_and_units_follow() {
+        let stats = Stats {
+            park_wakes: 3,
+            purged_bytes: 120 << 20,
+            reclaim_wait_max_ns: 1234,
+            ..Stats::default()
+        };
+        let table = of(&stats);
+        let lines: Vec<_> = table.as_str().lines().collect();
+        assert_eq!(lines.len(), FIGURES + 1);
+        assert_eq!(lines[1], format!("  {:<20}{:>20}", "park_wakes", 3));
+        assert_eq!(
+            lines[8],
+            format!("  {:<20}{:>20}   120.0 MiB", "purged_bytes", 120 << 20)
+        );
+        assert_eq!(
+            lines[21],
+            format!("  {:<20}{:>20}   1.2 us", "reclaim_wait_max_ns", 1234)
+        );
+    }
+
+    #[test]
+    fn the_largest_figures_fit() {
+        let mut text = Text {
+            bytes: [0; CAPACITY],
+            length: 0,
+        };
+        for (name, _) in figures(&Stats::default()) {
+            let start = text.length;
+            text.line(name, u64::MAX);
+            let line = &text.as_str()[start..];
+            assert!(line.len() <= 64 && line.ends_with('\n'), "{line}");
+            assert!(line.contains(&u64::MAX.to_string()), "{line}");
+        }
+    }
+
+    #[test]
+    fn quantities_are_rounded_to_tenths() {
+        assert_eq!(in_units(1023, BYTE_UNITS), None);
+        assert_eq!(in_units(1024, BYTE_UNITS), Some((10, "KiB")));
+        assert_eq!(in_units(1 << 40, BYTE_UNITS), Some((10240, "GiB")));
+        assert_eq!(in_units(1_550, TIME_UNITS), Some((16, "us")));
+        assert_eq!(in_units(u64::MAX, &[]), None);
+    }
+}
