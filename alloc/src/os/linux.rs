@@ -9,8 +9,8 @@ pub(super) unsafe fn discard(ptr: NonNull<u8>, bytes: usize) -> bool {
     unsafe { libc::madvise(ptr.as_ptr().cast(), bytes, libc::MADV_DONTNEED) == 0 }
 }
 
-/// Sleeps if the word is still `expected`, until a wake or the timeout. May return for no reason.
-pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
+/// See [`super::futex_wait`].
+pub(super) fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
     let limit = timeout_ns.map(super::posix::timespec);
     let limit_ptr = limit
         .as_ref()
@@ -27,8 +27,8 @@ pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64
     }
 }
 
-/// Wakes one thread that sleeps on the word.
-pub(crate) fn futex_wake_one(word: &AtomicU32) {
+/// See [`super::futex_wake_one`].
+pub(super) fn futex_wake_one(word: &AtomicU32) {
     // SAFETY: a wake only looks the address up.
     unsafe {
         libc::syscall(

@@ -2,10 +2,12 @@
 //!
 //! `posix` holds what every Unix has, `linux` the futex and what `MADV_DONTNEED` promises there, `other` the same for
 //! the rest of Unix by way of a mutex and a condition variable. Tests put `faulty` in front, which fails the k-th call.
-//! Nothing here allocates, panics or keeps a lock over a call.
+//! Nothing here allocates, panics or keeps a lock over a call; what an allocation or a free may call keeps `errno`.
 
 use core::ptr::NonNull;
+use core::sync::atomic::AtomicU32;
 
+mod errno;
 mod posix;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -25,7 +27,7 @@ use other as native;
 #[cfg(test)]
 pub(crate) mod faulty;
 
-pub(crate) use native::{futex_wait, futex_wake_one, name_thread};
+pub(crate) use native::name_thread;
 pub(crate) use posix::{
     at_exit, at_fork, each_variable, has_many_cpus, now_ns, page_bytes, write_stderr, yield_now,
 };
@@ -36,7 +38,7 @@ pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
     if faulty::fails(faulty::Call::Map) {
         return None;
     }
-    posix::map(None, bytes)
+    errno::keeping(|| posix::map(None, bytes))
 }
 
 /// Maps zeroed memory of which nothing is resident yet, at a multiple of `align_bytes` (a power of two).
@@ -45,7 +47,7 @@ pub(crate) fn map_aligned(bytes: usize, align_bytes: usize) -> Option<NonNull<u8
     if faulty::fails(faulty::Call::Map) {
         return None;
     }
-    posix::map_aligned(bytes, align_bytes)
+    errno::keeping(|| posix::map_aligned(bytes, align_bytes))
 }
 
 /// Gives a whole mapping back.
@@ -54,7 +56,7 @@ pub(crate) fn map_aligned(bytes: usize, align_bytes: usize) -> Option<NonNull<u8
 /// `ptr` and `bytes` are what one of the map functions returned, and nothing uses that memory any more.
 pub(crate) unsafe fn unmap(ptr: NonNull<u8>, bytes: usize) {
     // SAFETY: passed on to the caller.
-    unsafe { posix::unmap(ptr, bytes) }
+    errno::keeping(|| unsafe { posix::unmap(ptr, bytes) })
 }
 
 /// Gives the memory of a range back and keeps the addresses. True: it is given back, and reads as zero from now on.
@@ -67,7 +69,17 @@ pub(crate) unsafe fn discard(ptr: NonNull<u8>, bytes: usize) -> bool {
         return false;
     }
     // SAFETY: passed on to the caller.
-    unsafe { native::discard(ptr, bytes) }
+    errno::keeping(|| unsafe { native::discard(ptr, bytes) })
+}
+
+/// Sleeps if the word is still `expected`, until a wake or the timeout. May return for no reason.
+pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
+    errno::keeping(|| native::futex_wait(word, expected, timeout_ns));
+}
+
+/// Wakes one thread that sleeps on the word.
+pub(crate) fn futex_wake_one(word: &AtomicU32) {
+    errno::keeping(|| native::futex_wake_one(word));
 }
 
 /// Starts a detached thread with every signal blocked but those of faults. False if there can be none.
@@ -76,7 +88,7 @@ pub(crate) fn spawn(main: extern "C" fn(*mut libc::c_void) -> *mut libc::c_void)
     if faulty::fails(faulty::Call::Spawn) {
         return false;
     }
-    posix::spawn(main)
+    errno::keeping(|| posix::spawn(main))
 }
 
 /// Ends the process with a message, for errors after which the heap cannot be trusted.

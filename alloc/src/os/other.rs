@@ -42,8 +42,8 @@ fn bucket(word: &AtomicU32) -> &'static Bucket {
     &BUCKETS[(core::ptr::from_ref(word).addr() >> 6) % BUCKETS.len()]
 }
 
-/// Sleeps if the word is still `expected`, until a wake or the timeout. May return for no reason.
-pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
+/// See [`super::futex_wait`].
+pub(super) fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
     let place = bucket(word);
     // SAFETY: the bucket is static and initialised; the mutex is held around the wait and given up after it.
     unsafe {
@@ -71,7 +71,7 @@ pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64
 }
 
 /// Wakes a thread that sleeps on the word, and others that share its place.
-pub(crate) fn futex_wake_one(word: &AtomicU32) {
+pub(super) fn futex_wake_one(word: &AtomicU32) {
     let place = bucket(word);
     // SAFETY: as above. Taking the mutex orders this wake after a sleeper's look at the word.
     unsafe {
