@@ -1,0 +1,3 @@
+//! Makes the whole record.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Runs every peer in fresh processes, interleaved, and writes the tables.

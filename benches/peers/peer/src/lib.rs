@@ -1,0 +1,27 @@
+//! The main function of a process with one allocator.
+
+use peers_common::peer::Peer;
+use std::process::ExitCode;
+
+/// Does what the command line asks for, and prints the answer as one line of JSON.
+///
+/// `run …` is a workload; anything else is looked for in `loops`.
+pub fn main(peer: &'static Peer) -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let answer = match args.first().map(String::as_str) {
+        Some("run") => workloads::run(peer, &args[1..]),
+        _ => loops::dispatch(peer, &args).unwrap_or_else(|| {
+            Err("usage: with-PEER run WORKLOAD [options], or a part of loops".into())
+        }),
+    };
+    match answer {
+        Ok(json) => {
+            println!("{json}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("with-{}: {error}", peer.name);
+            ExitCode::FAILURE
+        }
+    }
+}
