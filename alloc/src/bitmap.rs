@@ -48,6 +48,20 @@ impl Bitmap {
         }
     }
 
+    /// Sets one bit; true if it was clear. Release: see [`Self::set`].
+    pub(crate) fn insert(&self, bit: usize) -> bool {
+        let mask = 1 << (bit % 64);
+        self.words[bit / 64].fetch_or(mask, Ordering::Release) & mask == 0
+    }
+
+    /// Clears one bit; true if it was set. Acquire: pairs with [`Self::insert`].
+    pub(crate) fn remove(&self, bit: usize) -> bool {
+        let mask = 1 << (bit % 64);
+        // Most bits that an owner clears are clear, and looking spares the write.
+        self.words[bit / 64].load(Ordering::Relaxed) & mask != 0
+            && self.words[bit / 64].fetch_and(!mask, Ordering::Acquire) & mask != 0
+    }
+
     /// Whether word `word` has a bit. Sequentially consistent, as [`Self::set_one`].
     pub(crate) fn has_any(&self, word: usize) -> bool {
         self.words[word].load(Ordering::SeqCst) != 0
@@ -80,7 +94,7 @@ impl Bitmap {
     }
 
     /// The first set bit in `from..end`.
-    fn first_set(&self, from: usize, end: usize) -> Option<usize> {
+    pub(crate) fn first_set(&self, from: usize, end: usize) -> Option<usize> {
         self.first(from, end, |word| word)
     }
 

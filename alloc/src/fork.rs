@@ -5,11 +5,11 @@
 //! unit in flight and no list half changed; only the figure of pending bytes is made anew. In the child no scavenger runs; the next park that has something to give
 //! starts one.
 //!
-//! Ranks, outermost first: work, the list of heaps to use again, claims of slices.
+//! Ranks, outermost first: work, the late heap, the list of heaps to use again, claims of slices.
 
 use crate::heap::inner;
 use crate::lock::RawLock;
-use crate::{arena, idle, os, scavenger};
+use crate::{arena, idle, late, os, scavenger};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 static WORK: RawLock = RawLock::new();
@@ -45,6 +45,7 @@ extern "C" fn prepare() {
     idle::idle_end();
     WANTED.store(true, Ordering::Relaxed);
     WORK.lock();
+    late::lock_for_fork();
     inner::lock_for_fork();
     arena::lock_for_fork();
 }
@@ -52,6 +53,7 @@ extern "C" fn prepare() {
 extern "C" fn in_parent() {
     arena::unlock_after_fork();
     inner::unlock_after_fork();
+    late::unlock_after_fork();
     WORK.unlock();
     WANTED.store(false, Ordering::Relaxed);
 }

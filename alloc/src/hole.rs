@@ -9,7 +9,6 @@
 //! them from free to given back meanwhile, which is why taking can fail: see [`crate::units`].
 
 use crate::arena::{self, UNIT_BYTES, UNITS_PER_SLICE};
-use crate::heap::inner::Inner;
 use crate::page::Page;
 use crate::poison;
 use crate::units::{UnitMask, Word};
@@ -64,20 +63,35 @@ fn by_slice(units: PageUnits) -> impl Iterator<Item = (usize, UnitMask)> {
         .filter(|&(_, part)| part != 0)
 }
 
+/// Who counts the bytes of a page that are committed and those that are released.
+pub(crate) trait Ledger {
+    /// Bytes were released.
+    fn released(&self, bytes: usize);
+    /// Released bytes were taken back.
+    fn taken_back(&self, bytes: usize);
+}
+
+/// For a page that nobody counts at the moment.
+pub(crate) struct Uncounted;
+
+impl Ledger for Uncounted {
+    fn released(&self, _: usize) {}
+    fn taken_back(&self, _: usize) {}
+}
+
 /// Releases units whose blocks are in no list.
-fn release(heap: &Inner, page: &Page, units: PageUnits, tick: u32) {
+fn release(heap: &impl Ledger, page: &Page, units: PageUnits, tick: u32) {
     let slice = page.slice();
     for (nth, part) in by_slice(units) {
         slice.add(nth).release(part, tick);
     }
     let count = units.count_ones() as usize;
     page.out_units.set(page.out_units.get() + count as u8);
-    heap.committed.sub(count * UNIT_BYTES);
-    heap.holed.add(count * UNIT_BYTES);
+    heap.released(count * UNIT_BYTES);
 }
 
 /// Takes released units back; false while one of them is in flight, and then nothing is changed.
-fn take(heap: &Inner, page: &Page, units: PageUnits) -> bool {
+fn take(heap: &impl Ledger, page: &Page, units: PageUnits) -> bool {
     let slice = page.slice();
     for (nth, part) in by_slice(units) {
         if slice.add(nth).take(part).is_none() {
@@ -90,13 +104,12 @@ fn take(heap: &Inner, page: &Page, units: PageUnits) -> bool {
     }
     let count = units.count_ones() as usize;
     page.out_units.set(page.out_units.get() - count as u8);
-    heap.committed.add(count * UNIT_BYTES);
-    heap.holed.sub(count * UNIT_BYTES);
+    heap.taken_back(count * UNIT_BYTES);
     true
 }
 
 /// Takes back what is released of the units under `blocks`, which are about to be formed.
-pub(crate) fn take_units_of(heap: &Inner, page: &Page, blocks: Range<u32>) -> bool {
+pub(crate) fn take_units_of(heap: &impl Ledger, page: &Page, blocks: Range<u32>) -> bool {
     let wanted = units_of_blocks(
         blocks.start as usize..blocks.end as usize,
         page.block_bytes.get(),
@@ -105,7 +118,7 @@ pub(crate) fn take_units_of(heap: &Inner, page: &Page, blocks: Range<u32>) -> bo
 }
 
 /// Takes a run of holes back and puts their blocks on the free list; false if there is none that can be taken now.
-pub(crate) fn take_back(heap: &Inner, page: &Page) -> bool {
+pub(crate) fn take_back(heap: &impl Ledger, page: &Page) -> bool {
     if page.holed.get() == 0 {
         return false;
     }
@@ -157,7 +170,7 @@ pub(crate) enum Found {
 
 /// Releases every free unit of a page.
 pub(crate) fn release_free(
-    heap: &Inner,
+    heap: &impl Ledger,
     page: &Page,
     tick: u32,
     should_stop: &dyn Fn() -> bool,
@@ -174,7 +187,8 @@ pub(crate) fn release_free(
         page.holed.set(page.holed.get() + dropped);
         release(heap, page, units, tick);
     }
-    heap.check_page(page);
+    #[cfg(sleepy_check)]
+    page.check();
     Found::Released(units.count_ones() as usize)
 }
 

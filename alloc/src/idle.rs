@@ -1,15 +1,10 @@
 //! The calling thread's default heap, and lending it around a wait.
 //!
-//! The heap is made when the thread first asks for it and dropped when the thread ends. An event loop calls
+//! An event loop calls
 //! [`idle_start`] before a poll that may block and [`idle_end`] after it; neither cares how long the poll takes, since
 //! the allocator paces itself, and calls that do not balance are harmless.
 
-use crate::Heap;
-use core::cell::OnceCell;
-
-thread_local! {
-    static DEFAULT: OnceCell<Heap> = const { OnceCell::new() };
-}
+use crate::{Heap, thread};
 
 /// Lends the calling thread's default heap to the scavenger. False: nothing was lent.
 ///
@@ -22,13 +17,15 @@ thread_local! {
 /// sleepy_alloc::idle_end();
 /// ```
 pub fn idle_start() -> bool {
-    with_thread_heap_if_made(Heap::lend).unwrap_or(false)
+    thread::with(Heap::lend)
 }
 
 /// Takes the calling thread's default heap back; one call too many does nothing.
 pub fn idle_end() {
-    with_thread_heap_if_made(|heap| {
-        heap.own();
+    thread::with(|heap| {
+        if heap.made().is_some() {
+            heap.own();
+        }
     });
 }
 
@@ -53,7 +50,8 @@ pub fn idle<R>(f: impl FnOnce() -> R) -> R {
 
 /// Runs `f` with the calling thread's default heap, which is made if need be.
 ///
-/// `None` when there is no memory for a heap, or when the thread is ending and its heap is gone.
+/// `None` when there is no memory for a heap, or when the thread is ending and its heap is gone. Blocks allocated in it may
+/// outlive the thread and be freed by any other, through its default heap or [`SleepyAlloc`](crate::SleepyAlloc).
 ///
 /// # Example
 /// ```
@@ -62,19 +60,5 @@ pub fn idle<R>(f: impl FnOnce() -> R) -> R {
 /// assert_eq!(sum, Some(3));
 /// ```
 pub fn with_thread_heap<R>(f: impl FnOnce(&Heap) -> R) -> Option<R> {
-    DEFAULT
-        .try_with(|slot| {
-            if slot.get().is_none() {
-                // Nobody else can have filled it meanwhile: it is this thread's, and making a heap calls nobody.
-                let _ = slot.set(Heap::new().ok()?);
-            }
-            slot.get().map(f)
-        })
-        .ok()
-        .flatten()
-}
-
-/// Runs `f` with the calling thread's default heap if it has one.
-pub(crate) fn with_thread_heap_if_made<R>(f: impl FnOnce(&Heap) -> R) -> Option<R> {
-    DEFAULT.try_with(|slot| slot.get().map(f)).ok().flatten()
+    thread::with(|heap| heap.own_or_make().is_some().then(|| f(heap)))
 }

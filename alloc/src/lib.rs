@@ -34,19 +34,22 @@
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | `idle`, `scavenger`, `fork` | the default heaps; the thread that sweeps and purges; what a fork must find |
+//! | `global`, [`raw`], `idle` | the faces: Rust's allocator, one without layouts, lending around a wait |
+//! | `thread`, `late` | each thread's default heap, and the one for threads that have lost theirs |
+//! | `scavenger`, `fork` | the thread that sweeps and purges; what a fork must find |
 //! | `purge` | policy: what is old enough, when to come next (pure) |
 //! | `heap` | first-class heaps: fast paths, pages of a class, large blocks, sweeps |
 //! | [`pages`] | runs of slices for collectors |
 //! | `flight` | giving released units back, in runs |
+//! | `unowned`, `remote`, `lazy` | pages that belong to no heap; blocks freed by other threads |
 //! | `hole`, `page` | free units inside used pages; descriptors and free lists |
 //! | `arena`, `units`, `bitmap` | address space, slices, the state of each unit |
 //! | `park`, `schedule`, [`lock`] | the words on which threads agree, checked with loom |
 //! | `os` | system calls |
 //!
 //! # Limits
-//! Linux is what it is measured on; other Unix builds through one file (`os/other.rs`). 64-bit only. It is not yet a
-//! global allocator: blocks are freed through the heap that they came from, and go with it when it is dropped.
+//! Linux is what it is measured on; other Unix builds through one file (`os/other.rs`). 64-bit only. Blocks of a [`Heap`]
+//! are freed through that heap, and go with it when it is dropped; those of [`SleepyAlloc`] are freed by any thread.
 // A model builds only what it models.
 #![cfg_attr(loom, allow(dead_code, missing_docs))]
 
@@ -62,12 +65,22 @@ mod flight;
 #[cfg(not(loom))]
 mod fork;
 #[cfg(not(loom))]
+mod global;
+#[cfg(not(loom))]
 mod heap;
 #[cfg(not(loom))]
 mod hole;
 #[cfg(not(loom))]
 mod idle;
+#[cfg(not(loom))]
+mod late;
+#[cfg(not(loom))]
+mod lazy;
+#[cfg(loom)]
+pub mod lazy;
 pub mod lock;
+#[cfg(all(not(loom), any(debug_assertions, sleepy_check)))]
+mod misuse;
 #[cfg(not(loom))]
 mod options;
 #[cfg(not(loom))]
@@ -85,6 +98,12 @@ mod poison;
 #[cfg(not(loom))]
 mod purge;
 #[cfg(not(loom))]
+pub mod raw;
+#[cfg(not(loom))]
+mod remote;
+#[cfg(loom)]
+pub mod remote;
+#[cfg(not(loom))]
 mod scavenger;
 #[cfg(not(loom))]
 mod schedule;
@@ -96,8 +115,14 @@ mod size_class;
 mod stats;
 mod sync;
 #[cfg(not(loom))]
+mod thread;
+#[cfg(not(loom))]
 mod units;
+#[cfg(not(loom))]
+mod unowned;
 
+#[cfg(not(loom))]
+pub use global::SleepyAlloc;
 #[cfg(not(loom))]
 pub use heap::{Heap, Parked};
 #[cfg(not(loom))]

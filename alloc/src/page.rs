@@ -8,13 +8,17 @@
 //! used + free + holed = formed ≤ limit
 //! ```
 //!
-//! Every field but `back` belongs to whoever owns the heap (its owner, or the scavenger while it sweeps), hence cells.
+//! The cells belong to whoever owns the page: its heap's owner, the scavenger while it sweeps, or the thread that has
+//! claimed it. What is fixed as long as a block of the page is in use, anybody may read who holds such a block: `back`,
+//! `block_bytes` and `class` of a small page, `kind`.
 
-use crate::arena::{SLICE_BYTES, Slice, UNIT_BYTES};
-use crate::heap::inner::Inner;
+use crate::arena::{self, SLICE_BYTES, Slice, UNIT_BYTES};
+use crate::heap::inner::{Figures, Inner};
 use crate::poison;
+use crate::remote::{List, RemoteWord};
 use core::cell::Cell;
 use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// A free block: the link of the free list is its first word.
 #[repr(C)]
@@ -50,8 +54,9 @@ pub(crate) enum Place {
 #[repr(C, align(128))]
 pub(crate) struct Page {
     pub(crate) free: Cell<*mut Block>,
-    /// The heap that the page belongs to.
-    pub(crate) owner: Cell<*const Inner>,
+    /// The heap that the page belongs to; with [`NO_MORE`] the one that gave it away; null: none, or a heap that is gone.
+    /// Relaxed: a thread asks only whether it is its own heap, and that was written by itself or before it got the heap.
+    owner: AtomicPtr<Inner>,
     pub(crate) used: Cell<u32>,
     /// A free that brings `used` down to this goes the slow way: 0, or one less than `used` was when the page got full.
     pub(crate) notify_at: Cell<u32>,
@@ -81,7 +86,16 @@ pub(crate) struct Page {
     pub(crate) swept_free: Cell<*mut Block>,
     pub(crate) swept_used: Cell<u32>,
     pub(crate) swept_formed: Cell<u32>,
+    /// What others have freed, and whether the page belongs to a heap.
+    pub(crate) remote: RemoteWord,
+    /// Blocks in use of an unowned page: with as many in its list it is free. See [`crate::unowned`].
+    pub(crate) left: AtomicU32,
+    /// The page is unowned because its heap is gone.
+    pub(crate) orphan: Cell<bool>,
 }
+
+/// Marks the owner of a page as the one that it used to have.
+const NO_MORE: usize = 1;
 
 const _: () = assert!(size_of::<Page>() == 128);
 
@@ -93,7 +107,7 @@ unsafe impl Sync for EmptyPage {}
 
 pub(crate) static EMPTY_PAGE: EmptyPage = EmptyPage(Page {
     free: Cell::new(ptr::null_mut()),
-    owner: Cell::new(ptr::null()),
+    owner: AtomicPtr::new(ptr::null_mut()),
     used: Cell::new(0),
     notify_at: Cell::new(0),
     block_bytes: Cell::new(0),
@@ -114,6 +128,9 @@ pub(crate) static EMPTY_PAGE: EmptyPage = EmptyPage(Page {
     swept_free: Cell::new(ptr::null_mut()),
     swept_used: Cell::new(0),
     swept_formed: Cell::new(0),
+    remote: RemoteWord::new(),
+    left: AtomicU32::new(0),
+    orphan: Cell::new(false),
 });
 
 impl Page {
@@ -163,7 +180,7 @@ impl Page {
     /// Makes this the descriptor of `slices` slices and clears everything else.
     pub(crate) fn reset(&self, owner: *const Inner, kind: Kind, slices: usize, block_bytes: usize) {
         self.free.set(ptr::null_mut());
-        self.owner.set(owner);
+        self.set_owner(owner);
         self.used.set(0);
         self.notify_at.set(0);
         self.block_bytes.set(block_bytes);
@@ -180,6 +197,89 @@ impl Page {
         self.swept_free.set(ptr::null_mut());
         self.swept_used.set(0);
         self.swept_formed.set(0);
+        self.remote.reset();
+        self.orphan.set(false);
+    }
+
+    /// Whether the page belongs to this heap.
+    #[inline(always)]
+    pub(crate) fn is_of(&self, heap: *const Inner) -> bool {
+        ptr::eq(self.owner.load(Ordering::Relaxed), heap)
+    }
+
+    /// The heap that the page belongs to, if it belongs to one.
+    pub(crate) fn owner(&self) -> Option<&'static Inner> {
+        let owner = self.owner.load(Ordering::Relaxed);
+        if owner.addr() & NO_MORE != 0 {
+            return None;
+        }
+        // SAFETY: heaps are never unmapped.
+        unsafe { owner.as_ref() }
+    }
+
+    pub(crate) fn set_owner(&self, heap: *const Inner) {
+        self.owner.store(heap.cast_mut(), Ordering::Relaxed);
+    }
+
+    /// Notes that the page has belonged to this heap, and does no more.
+    pub(crate) fn set_origin(&self, heap: *const Inner) {
+        self.set_owner(heap.map_addr(|address| address | NO_MORE));
+    }
+
+    /// Whether this heap gave the page away.
+    pub(crate) fn came_from(&self, heap: *const Inner) -> bool {
+        self.is_of(heap.map_addr(|address| address | NO_MORE))
+    }
+
+    /// What a small page adds to the figures of whoever it belongs to.
+    pub(crate) fn figures(&self) -> Figures {
+        let holed_bytes = self.out_units.get() as usize * UNIT_BYTES;
+        Figures {
+            live_bytes: self.used.get() as usize * self.block_bytes.get(),
+            committed_bytes: self.touched_units() * UNIT_BYTES - holed_bytes,
+            holed_bytes,
+        }
+    }
+
+    /// Whether blocks can be allocated in the page, now or when what is in flight has landed.
+    pub(crate) fn has_room(&self) -> bool {
+        !self.free.get().is_null() || self.formed.get() < self.limit.get() || self.holed.get() != 0
+    }
+
+    /// Takes over blocks that others have freed: they are free now.
+    pub(crate) fn fold(&self, list: List) {
+        #[cfg(any(debug_assertions, sleepy_check))]
+        self.check_list(list);
+        self.used.set(self.used.get() - list.count);
+        let head = ptr::with_exposed_provenance_mut::<Block>(list.head);
+        if !self.free.get().is_null() {
+            let mut last = head;
+            // SAFETY: the list's blocks are free, and threaded through their first words; the last has null.
+            unsafe {
+                while !(*last).next.is_null() {
+                    last = (*last).next;
+                }
+                (*last).next = self.free.get();
+            }
+        }
+        self.free.set(head);
+    }
+
+    /// Gives the slices or the mapping of a page back that holds one block.
+    ///
+    /// # Safety
+    /// The block is given up, and the page is in no list.
+    pub(crate) unsafe fn give_run_back(&self) {
+        let start = self.start();
+        if self.slice().arena.is_huge() {
+            poison::used(start, self.block_bytes.get());
+            // SAFETY: the block is given up; nobody touches the descriptor after this.
+            unsafe { arena::huge::give_up(start) };
+        } else {
+            poison::unused(start, self.bytes());
+            // SAFETY: the run is given up and in no list.
+            unsafe { arena::give_back(start, self.slices.get() as usize, arena::tick()) };
+        }
     }
 
     /// Units at the front of the page that were written to, or may have been by whoever had the memory before.
@@ -279,20 +379,6 @@ impl Page {
             unsafe { self.thread(block) };
         }
         self.formed.set(end);
-    }
-
-    /// Whether the block is in the free list, which makes a second free of it an error.
-    ///
-    /// A block whose first word cannot be a link is not looked for; the very last of the list goes unnoticed.
-    #[cfg(any(debug_assertions, sleepy_check))]
-    pub(crate) fn is_free(&self, block: NonNull<u8>) -> bool {
-        let start = self.start().addr().get();
-        // SAFETY: the first word of a block of ours, dead or alive, is mapped and aligned.
-        let link = unsafe { block.cast::<usize>().read_volatile() };
-        let offset = block.addr().get() - start;
-        self.free.get().addr() == block.addr().get()
-            || (start..start + self.bytes()).contains(&link)
-                && !self.each_free(|free| free != offset)
     }
 
     /// Remembers what a sweep leaves.

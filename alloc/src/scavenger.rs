@@ -19,7 +19,7 @@
 use crate::heap::inner::{self, Inner};
 use crate::purge::{self, Due, HeapPlan, HeapState, Turn};
 use crate::schedule::Schedule;
-use crate::{arena, flight, fork, options, os, stats};
+use crate::{arena, flight, fork, options, os, stats, thread, unowned};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const ABSENT: u32 = 0;
@@ -33,6 +33,9 @@ static STATE: AtomicU32 = AtomicU32::new(ABSENT);
 static SCHEDULE: Schedule = Schedule::new();
 /// When a park last did work itself because there is no scavenger. Relaxed: pacing only.
 static INLINE_AT_NS: AtomicU64 = AtomicU64::new(0);
+/// When the unowned pages were swept last, and turns since the one that found them dirty. Relaxed: the scavenger's own.
+static UNOWNED_SWEPT_AT_NS: AtomicU64 = AtomicU64::new(0);
+static UNOWNED_DIRTY_TURNS: AtomicU32 = AtomicU32::new(0);
 /// Bytes that a park gives back itself at most.
 const INLINE_BYTES: usize = 8 << 20;
 
@@ -53,10 +56,16 @@ pub(crate) fn call() -> bool {
     woken
 }
 
+/// Bytes that lie free where no heap has to be swept for them.
+#[inline]
+pub(crate) fn purgeable_bytes() -> usize {
+    arena::purgeable_bytes() + unowned::dirt_bytes()
+}
+
 /// Calls the scavenger if more memory lies free than is worth waiting for a park.
 #[inline]
 pub(crate) fn nudge() {
-    if arena::purgeable_bytes() > options::start_bytes() && is_available() {
+    if purgeable_bytes() > options::start_bytes() && is_available() {
         call();
     }
 }
@@ -65,6 +74,14 @@ pub(crate) fn nudge() {
 pub(crate) fn tell(heap: &Inner) {
     let is_much = heap.dirt() > options::start_bytes();
     if is_much && !heap.sweep_wanted.load(Ordering::Relaxed) && is_available() {
+        call();
+    }
+}
+
+/// Tells the scavenger that others have freed much in a heap: if its owner waits, nobody else will notice.
+#[cold]
+pub(crate) fn tell_of_frees(heap: &Inner) {
+    if heap.park.is_parked() && heap.dirt() >= purge::GATE_BYTES && is_available() {
         call();
     }
 }
@@ -120,6 +137,7 @@ fn turn() -> Turn {
     for heap in inner::heaps() {
         look_at(heap, now_ns, &mut turn);
     }
+    look_at_unowned(now_ns, &mut turn);
     let mut due = Due::by_age(tick, options::purge_delay_ns(), os::page_bytes());
     let before_bytes = arena::pending_bytes();
     turn.gave_bytes = flight::pass(&mut due, usize::MAX);
@@ -164,6 +182,32 @@ fn look_at(heap: &'static Inner, now_ns: u64, turn: &mut Turn) {
     }
 }
 
+/// Sweeps the pages that belong to no heap as if they were a parked one.
+fn look_at_unowned(now_ns: u64, turn: &mut Turn) {
+    let state = HeapState {
+        parked: true,
+        dirt_bytes: unowned::dirt_bytes(),
+        since_sweep_ns: now_ns.saturating_sub(UNOWNED_SWEPT_AT_NS.load(Ordering::Relaxed)),
+        dirty_turns: UNOWNED_DIRTY_TURNS.load(Ordering::Relaxed),
+    };
+    let plan = purge::plan(state, options::purge_delay_ns(), options::min_interval_ns());
+    let dirty_turns = if plan == HeapPlan::Later {
+        state.dirty_turns.saturating_add(1)
+    } else {
+        0
+    };
+    UNOWNED_DIRTY_TURNS.store(dirty_turns, Ordering::Relaxed);
+    match plan {
+        HeapPlan::Nothing | HeapPlan::Ask => {}
+        HeapPlan::Later => turn.heap_later = true,
+        HeapPlan::Sweep => {
+            turn.busy |= state.since_sweep_ns < 3 * options::min_interval_ns();
+            UNOWNED_SWEPT_AT_NS.store(now_ns, Ordering::Relaxed);
+            unowned::sweep();
+        }
+    }
+}
+
 /// Claims and sweeps a heap. `None`: it is not parked; false: its owner wanted it back.
 fn sweep_parked(heap: &'static Inner, now_ns: u64) -> Option<bool> {
     let _working = fork::work();
@@ -195,6 +239,7 @@ pub(crate) fn work_inline(heap: &Inner) {
         return;
     }
     heap.sweep_slice();
+    unowned::sweep();
     let tick = arena::advance_tick();
     flight::pass(
         &mut Due::by_age(tick, options::purge_delay_ns(), os::page_bytes()),
@@ -219,7 +264,7 @@ pub(crate) fn lend(heap: &Inner) -> bool {
         heap.park.lend();
     }
     // After the heap is lent: see `schedule`.
-    if (is_dirty || arena::purgeable_bytes() >= purge::PENDING_GATE_BYTES) && call() {
+    if (is_dirty || purgeable_bytes() >= purge::PENDING_GATE_BYTES) && call() {
         stats::PARK_WAKES.add(1);
     }
     is_dirty
@@ -230,11 +275,14 @@ pub(crate) fn lend(heap: &Inner) -> bool {
 /// Sweeps the calling thread's default heap and every parked heap; heaps in use on other threads give what lies free in
 /// whole slices. Meant for tests, and for programs that know better than the allocator that they will be idle for long.
 pub fn purge_now() -> usize {
-    crate::idle::with_thread_heap_if_made(|heap| {
-        heap.own().sweep(&|| false);
+    thread::with(|heap| {
+        if heap.made().is_some() {
+            heap.own().sweep(&|| false);
+        }
     });
     for heap in inner::heaps() {
         sweep_parked(heap, os::now_ns());
     }
+    unowned::sweep();
     flight::pass(&mut Due::everything(os::page_bytes()), usize::MAX)
 }

@@ -1,9 +1,9 @@
-//! The atomics and the futex that the park word, the schedule and the lock are built on; loom's in a model, the real ones else.
+//! The atomics and the futex that the words on which threads agree are built on; loom's in a model, the real ones else.
 
 #[cfg(not(loom))]
-pub(crate) use core::sync::atomic::{AtomicU32, Ordering};
+pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicU32, Ordering};
+pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// Tells the processor that this is a spin loop. All of ours are bounded, and a model that yielded here would not see
 /// what happens when the other side is late.

@@ -1,6 +1,6 @@
 //! Blocks that fit no arena: a mapping for each, with the head of an arena, so that a block's descriptor is found as ever.
 
-use super::{Arena, PAGES_AT, Run, SLICE_BYTES, Slice, pending};
+use super::{Arena, PAGES_AT, Run, SLICE_BYTES, Slice, pending, places};
 use crate::os;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -57,6 +57,7 @@ pub(crate) fn unmap_given_up() -> usize {
             next = base.as_ref().older.load(Ordering::Relaxed);
             base.as_ref().mapped_bytes.load(Ordering::Relaxed)
         };
+        places::remove(base.addr().get());
         // SAFETY: the whole mapping, which its block gave up.
         unsafe { os::unmap(base.cast(), mapped_bytes) };
         pending::sub(mapped_bytes);

@@ -20,6 +20,7 @@
 
 pub(crate) mod huge;
 mod pending;
+mod places;
 mod slice;
 
 pub(crate) use pending::{
@@ -31,6 +32,7 @@ use crate::bitmap::{BITS, Bitmap};
 use crate::lock::RawLock;
 use crate::page::Page;
 use crate::units::{ALL_UNITS, UnitWord};
+use crate::unowned::map::Maps;
 use crate::{options, os};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -80,6 +82,8 @@ pub(crate) struct Arena {
     older: AtomicPtr<Arena>,
     free: Bitmap,
     pending: Bitmap,
+    /// Where the unowned pages are that have room in them.
+    maps: Maps,
 }
 
 /// A claimed run of slices.
@@ -109,15 +113,25 @@ impl Arena {
         self.slices.load(Ordering::Relaxed) == 0
     }
 
+    /// The bitmaps of unowned pages.
+    pub(crate) fn maps(&self) -> &Maps {
+        &self.maps
+    }
+
+    /// From this slice on none was ever claimed.
+    pub(crate) fn high(&self) -> usize {
+        self.high.load(Ordering::Relaxed) as usize
+    }
+
     /// Words of the pending map that can have bits.
     pub(crate) fn pending_words(&self) -> usize {
-        (self.high.load(Ordering::Relaxed) as usize).div_ceil(64)
+        self.high().div_ceil(64)
     }
 
     /// Makes pending bits and bytes anew from the unit words, when nobody changes them; gives the bytes.
     fn recount(&'static self) -> usize {
         let first = self.first.load(Ordering::Relaxed) as usize;
-        let end = self.high.load(Ordering::Relaxed) as usize;
+        let end = self.high();
         let mut bytes = 0;
         for index in first..end {
             let slice = Slice { arena: self, index };
@@ -267,6 +281,7 @@ impl Arena {
         // never unmapped; the mapping of a huge block lives as long as the block.
         let arena = unsafe { &*arena };
         arena.mapped_bytes.store(bytes, Ordering::Relaxed);
+        places::add(base.addr().get());
         Some(arena)
     }
 }
@@ -280,6 +295,21 @@ pub(crate) fn arenas() -> impl Iterator<Item = &'static Arena> {
         next = arena.older.load(Ordering::Relaxed);
         Some(arena)
     })
+}
+
+/// The slice that an address lies in, if it lies in the data part of an arena or a huge block's mapping.
+pub(crate) fn find(address: usize) -> Option<Slice> {
+    if !places::has(address) {
+        return None;
+    }
+    // SAFETY: the arena is mapped; it may be unmapped only while its one block is freed, which is the caller's.
+    let slice = unsafe { Slice::of(address) };
+    let first = if slice.arena.is_huge() {
+        PAGES_AT / SLICE_BYTES
+    } else {
+        slice.arena.first.load(Ordering::Relaxed) as usize
+    };
+    (slice.index >= first).then_some(slice)
 }
 
 /// Claims `count` slices, the first at a multiple of `align` slices from an address that is a multiple of 1 GiB.

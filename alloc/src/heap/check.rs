@@ -4,7 +4,6 @@ use super::inner::Inner;
 use crate::arena::UNIT_BYTES;
 use crate::page::{Kind, Page, Place};
 use crate::size_class::CLASS_COUNT;
-use core::ptr;
 
 /// The pages of a list, by the link that `next` follows.
 fn list(
@@ -29,7 +28,7 @@ impl Inner {
         let (mut live, mut committed, mut holed, mut open) = (0, 0, 0, 0);
         for page in list(self.pages.get(), |page| page.all_next.get()) {
             page.check();
-            assert!(ptr::eq(page.owner.get(), self) && page.kind.get() == Kind::Small);
+            assert!(page.is_of(self) && page.kind.get() == Kind::Small);
             let out_units = page.out_units.get() as usize;
             assert_eq!(
                 out_units,
@@ -42,7 +41,7 @@ impl Inner {
             open += usize::from(page.place.get() == Place::Open);
         }
         for page in list(self.runs.get(), |page| page.all_next.get()) {
-            assert!(ptr::eq(page.owner.get(), self) && page.kind.get() != Kind::Small);
+            assert!(page.is_of(self) && page.kind.get() != Kind::Small);
             live += page.block_bytes.get();
             committed += page.block_bytes.get();
             if page.kind.get() == Kind::Collector {
@@ -59,7 +58,7 @@ impl Inner {
     /// Checks the list of a class; gives its length.
     fn check_bin(&self, class: usize) -> usize {
         let head = self.head(class);
-        if head.owner.get().is_null() {
+        if head.owner().is_none() {
             return 0;
         }
         assert!(head.prev.get().is_null());

@@ -8,7 +8,7 @@ use crate::lock::RawLock;
 use crate::page::{EMPTY_PAGE, Page};
 use crate::park::ParkWord;
 use crate::size_class::CLASS_COUNT;
-use crate::{options, os, stats};
+use crate::{hole, options, os, purge, scavenger, stats, unowned};
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -41,6 +41,28 @@ impl Figure {
     #[inline(always)]
     pub(crate) fn sub(&self, amount: usize) {
         self.set(self.get().wrapping_sub(amount));
+    }
+}
+
+/// What pages and blocks hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Figures {
+    /// In blocks and collectors' units in use, by size of the block.
+    pub(crate) live_bytes: usize,
+    /// In units that are formed or dirty, and not released.
+    pub(crate) committed_bytes: usize,
+    /// In released units of pages in use.
+    pub(crate) holed_bytes: usize,
+}
+
+impl Figures {
+    /// Those of a block with a run of its own.
+    pub(crate) fn of_run(bytes: usize) -> Self {
+        Self {
+            live_bytes: bytes,
+            committed_bytes: bytes,
+            holed_bytes: 0,
+        }
     }
 }
 
@@ -78,6 +100,17 @@ pub(crate) struct Inner {
     pub(crate) pages: Cell<*const Page>,
     /// All pages that hold one block, and collectors' runs.
     pub(crate) runs: Cell<*const Page>,
+    /// Any thread may free the blocks of this heap. Then a page that is full, and a block with slices of its own, belong
+    /// to nobody: see [`crate::unowned`].
+    pub(crate) gives_away: Cell<bool>,
+    /// Bytes that other threads have freed in the pages of this heap, in whole units for each page, and that are not
+    /// counted as free yet. Sequentially consistent where it is added to: see [`crate::schedule`].
+    remote_dirt: AtomicUsize,
+    /// Blocks that the owner has freed in pages that are not its own, and their bytes, since the process began.
+    pub(crate) remote_frees: Figure,
+    pub(crate) freed_remote_bytes: Figure,
+    /// Bytes that others have freed in pages of this heap and that were counted as free, since the process began.
+    pub(crate) folded_bytes: Figure,
     /// The heap made before this one; fixed.
     older: AtomicPtr<Inner>,
     /// The next heap that can be used again. Guarded by [`SPARE_LOCK`].
@@ -102,6 +135,11 @@ impl Inner {
             sweeps: Cell::new(0),
             pages: Cell::new(ptr::null()),
             runs: Cell::new(ptr::null()),
+            gives_away: Cell::new(false),
+            remote_dirt: AtomicUsize::new(0),
+            remote_frees: Figure::new(),
+            freed_remote_bytes: Figure::new(),
+            folded_bytes: Figure::new(),
             older: AtomicPtr::new(ptr::null_mut()),
             spare_next: Cell::new(ptr::null()),
         }
@@ -114,6 +152,7 @@ impl Inner {
         self.swept_at_ns.store(0, Ordering::Relaxed);
         self.dirty_turns.store(0, Ordering::Relaxed);
         self.mid_sweep.set(false);
+        self.remote_dirt.store(0, Ordering::Relaxed);
     }
 
     /// Free bytes in memory that is not released.
@@ -124,7 +163,48 @@ impl Inner {
 
     /// Free bytes above what the last sweep had to leave.
     pub(crate) fn dirt(&self) -> usize {
-        self.slack().saturating_sub(self.floor.get())
+        self.slack().saturating_sub(self.floor.get()) + self.remote_dirt.load(Ordering::SeqCst)
+    }
+
+    /// Adds what a page holds to the heap's figures.
+    pub(crate) fn charge(&self, figures: Figures) {
+        self.live.add(figures.live_bytes);
+        self.committed.add(figures.committed_bytes);
+        self.holed.add(figures.holed_bytes);
+    }
+
+    /// Takes what a page holds off the heap's figures.
+    pub(crate) fn discharge(&self, figures: Figures) {
+        self.live.sub(figures.live_bytes);
+        self.committed.sub(figures.committed_bytes);
+        self.holed.sub(figures.holed_bytes);
+    }
+
+    /// Another thread has freed something in a page that was this heap's just now. If nobody works on the heap, the
+    /// scavenger is to know when it has become much.
+    pub(crate) fn add_remote_dirt(&self, bytes: usize) {
+        let before = self.remote_dirt.fetch_add(bytes, Ordering::SeqCst);
+        if before / purge::GATE_BYTES != (before + bytes) / purge::GATE_BYTES {
+            scavenger::tell_of_frees(self);
+        }
+    }
+
+    /// What others have freed in a page is counted as free from now on; false if it is nothing.
+    #[inline]
+    pub(crate) fn fold(&self, page: &Page) -> bool {
+        let Some(list) = page.remote.take() else {
+            return false;
+        };
+        let block_bytes = page.block_bytes.get();
+        let bytes = list.count as usize * block_bytes;
+        self.live.sub(bytes);
+        self.folded_bytes.add(bytes);
+        // What was added for another heap that the page belonged to is not here; then there is less than that.
+        let counted =
+            unowned::dirt_of(list.count, block_bytes).min(self.remote_dirt.load(Ordering::Relaxed));
+        self.remote_dirt.fetch_sub(counted, Ordering::Relaxed);
+        page.fold(list);
+        true
     }
 }
 
@@ -151,8 +231,20 @@ static FRESH_BYTES: AtomicUsize = AtomicUsize::new(0);
 /// Bytes of a mapping that heaps are made from.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// A heap without pages, or `None` when the OS gives no memory for one.
-pub(crate) fn obtain() -> Option<&'static Inner> {
+impl hole::Ledger for Inner {
+    fn released(&self, bytes: usize) {
+        self.committed.sub(bytes);
+        self.holed.add(bytes);
+    }
+
+    fn taken_back(&self, bytes: usize) {
+        self.committed.add(bytes);
+        self.holed.sub(bytes);
+    }
+}
+
+/// A heap without pages, or `None` when the OS gives no memory for one. `gives_away`: see [`Inner::gives_away`].
+pub(crate) fn obtain(gives_away: bool) -> Option<&'static Inner> {
     options::start();
     SPARE_LOCK.lock();
     // SAFETY: heaps are never unmapped.
@@ -163,7 +255,7 @@ pub(crate) fn obtain() -> Option<&'static Inner> {
     let heap = spare.or_else(make);
     SPARE_LOCK.unlock();
     stats::HEAPS.add(u64::from(heap.is_some()));
-    heap
+    heap.inspect(|heap| heap.gives_away.set(gives_away))
 }
 
 /// Lets a heap without pages be used again.

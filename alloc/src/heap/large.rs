@@ -1,11 +1,11 @@
 //! Blocks above the size classes: a run of slices for each, or a mapping of its own when no arena can hold it.
 
-use super::inner::Inner;
+use super::inner::{Figures, Inner};
 use super::small::{push, remove};
 use crate::arena::{self, SLICE_BYTES, Slice, UNIT_BYTES, UNITS_PER_SLICE};
 use crate::page::{Kind, Page};
 use crate::units::mask_of;
-use crate::{poison, scavenger};
+use crate::{poison, scavenger, unowned};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
@@ -29,7 +29,11 @@ impl Inner {
         } else {
             return None;
         };
-        let page = self.new_run(run.ptr, kind, slices, bytes);
+        let page = if self.gives_away.get() {
+            unowned::new_run(run.ptr, kind, slices, bytes)
+        } else {
+            self.new_run(run.ptr, kind, slices, bytes)
+        };
         if !run.zeroed {
             release_tail(page, bytes);
         }
@@ -63,16 +67,8 @@ impl Inner {
     pub(crate) fn free_run(&self, page: &'static Page) {
         remove(&self.runs, page);
         self.committed.sub(page.block_bytes.get());
-        let start = page.start();
-        if page.slice().arena.is_huge() {
-            poison::used(start, page.block_bytes.get());
-            // SAFETY: the block is given up; nobody touches the descriptor after this.
-            unsafe { arena::huge::give_up(start) };
-        } else {
-            poison::unused(start, page.bytes());
-            // SAFETY: the run is given up and in no list.
-            unsafe { arena::give_back(start, page.slices.get() as usize, arena::tick()) };
-        }
+        // SAFETY: the caller gives the run up, and it is in no list any more.
+        unsafe { page.give_run_back() };
         scavenger::nudge();
     }
 
@@ -97,9 +93,13 @@ impl Inner {
         }
         poison::unused(page.start(), page.bytes());
         poison::used(page.start(), new.size());
-        for figure in [&self.live, &self.committed] {
-            figure.sub(old_bytes);
-            figure.add(bytes);
+        let (before, after) = (Figures::of_run(old_bytes), Figures::of_run(bytes));
+        if page.owner().is_some() {
+            self.discharge(before);
+            self.charge(after);
+        } else {
+            unowned::discharge(before);
+            unowned::charge(after);
         }
         page.block_bytes.set(bytes);
         true

@@ -2,7 +2,15 @@
 //!
 //! A [`Heap`] has one owner at a time and may move between threads. The handle points at the heap's pages through
 //! `active`; while the heap is lent that points at [`inner::LENT`], where no class has a page and no page is found to
-//! be its own, so that every call goes the slow way and takes the heap back first.
+//! be its own, so that every call goes the slow way and takes the heap back first. The handle of a thread's default
+//! heap points there, too, before the heap is made and after the thread has lost it:
+//!
+//! | `home` | `active` | the heap |
+//! |---|---|---|
+//! | null | `LENT` | not made yet (a thread's) |
+//! | a heap | the same | in use by its owner |
+//! | a heap | `LENT` | lent |
+//! | `LENT` | `LENT` | gone: the thread is ending, and uses the [late heap](crate::late) |
 
 #[cfg(any(test, sleepy_check))]
 mod check;
@@ -15,12 +23,16 @@ mod tests;
 
 use crate::page::{Kind, Page};
 use crate::size_class::class_for;
-use crate::{arena, os, poison, purge, scavenger, stats};
+use crate::{late, os, poison, purge, scavenger, stats, thread, unowned};
 use allocator_api2::alloc::{AllocError, Allocator};
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::ptr::{self, NonNull};
 use inner::Inner;
+use large::Fresh;
+
+/// Zeroed blocks of at least this size are taken from memory that was never used, if there is some: it is zero already.
+const FRESH_BYTES: usize = 2048;
 
 /// A heap of its own: blocks allocated in it through `&Heap`, which is an
 /// [`Allocator`], are freed together when it is dropped.
@@ -54,7 +66,7 @@ use inner::Inner;
 pub struct Heap {
     /// `home`, or [`inner::LENT`] while the heap is lent.
     active: Cell<*const Inner>,
-    home: &'static Inner,
+    home: Cell<*const Inner>,
 }
 
 // SAFETY: the state that the handle points at is used through it alone (or by the scavenger while the park word says
@@ -67,22 +79,61 @@ impl Heap {
     /// # Errors
     /// When the OS gives no memory for it.
     pub fn new() -> Result<Self, AllocError> {
-        let home = inner::obtain().ok_or(AllocError)?;
-        Ok(Self {
-            active: Cell::new(home),
-            home,
-        })
+        let home = inner::obtain(false).ok_or(AllocError)?;
+        let heap = Self::unmade();
+        heap.set_home(home);
+        Ok(heap)
+    }
+
+    /// The handle of a heap that will be made when it is needed.
+    pub(crate) const fn unmade() -> Self {
+        Self {
+            active: Cell::new(&raw const inner::LENT.0),
+            home: Cell::new(ptr::null()),
+        }
+    }
+
+    /// Makes this the handle of a heap that nobody else has.
+    pub(crate) fn set_home(&self, home: &'static Inner) {
+        self.home.set(home);
+        self.active.set(home);
+    }
+
+    /// Parts the handle from its heap for good, and gives that if there is one, taken back.
+    pub(crate) fn end(&self) -> Option<&'static Inner> {
+        let heap = self.made().map(|_| self.own());
+        self.home.set(&raw const inner::LENT.0);
+        self.active.set(&raw const inner::LENT.0);
+        heap
+    }
+
+    /// The heap behind the handle, lent or not, unless it is not made yet or gone.
+    #[inline]
+    pub(crate) fn made(&self) -> Option<&'static Inner> {
+        let home = self.home.get();
+        if ptr::eq(home, &raw const inner::LENT.0) {
+            return None;
+        }
+        // SAFETY: heaps are never unmapped.
+        unsafe { home.as_ref() }
+    }
+
+    /// The heap behind the handle of a `Heap` that somebody else can name, which is made.
+    #[inline(always)]
+    fn home(&self) -> &'static Inner {
+        // SAFETY: `Heap::new` and `with_thread_heap` give out handles of made heaps only.
+        unsafe { &*self.home.get() }
     }
 
     /// Bytes in blocks that are allocated and not freed, by the size that each really takes.
     pub fn live_bytes(&self) -> usize {
-        self.home.live.get()
+        self.home().live.get()
     }
 
     /// Bytes of memory that this heap holds and has not marked to be given back: `live_bytes` and what lies free
     /// around it.
     pub fn committed_bytes(&self) -> usize {
-        self.home.committed.get()
+        self.home().committed.get()
     }
 
     /// Lends the heap to the scavenger, if it has something to give back, until the guard is dropped.
@@ -109,16 +160,17 @@ impl Heap {
     /// Lends the heap if it has something to give back; true if it did so now.
     #[inline]
     pub(crate) fn lend(&self) -> bool {
-        let heap = self.home;
-        if !ptr::eq(self.active.get(), heap) {
+        let home = self.home.get();
+        if !ptr::eq(self.active.get(), home) || ptr::eq(home, &raw const inner::LENT.0) {
             return false;
         }
+        let heap = self.home();
         let slack = heap.slack();
         if slack < heap.floor.get() {
             heap.floor.set(slack);
         }
-        let has_something = slack - heap.floor.get() >= purge::GATE_BYTES
-            || arena::purgeable_bytes() >= purge::PENDING_GATE_BYTES;
+        let has_something = heap.dirt() >= purge::GATE_BYTES
+            || scavenger::purgeable_bytes() >= purge::PENDING_GATE_BYTES;
         let is_lent = has_something && scavenger::lend(heap);
         if is_lent {
             self.active.set(&raw const inner::LENT.0);
@@ -129,21 +181,31 @@ impl Heap {
     /// The heap's state, after taking it back if it is lent.
     #[inline(always)]
     pub(crate) fn own(&self) -> &'static Inner {
-        if !ptr::eq(self.active.get(), self.home) {
+        if !ptr::eq(self.active.get(), self.home.get()) {
             self.take_back();
         }
-        self.home
+        self.home()
+    }
+
+    /// The heap's state, made or taken back if need be. `None`: there is no memory for a heap, or it is gone for good.
+    #[inline]
+    pub(crate) fn own_or_make(&self) -> Option<&'static Inner> {
+        if self.home.get().is_null() {
+            return thread::make(self);
+        }
+        self.made().map(|_| self.own())
     }
 
     #[cold]
     fn take_back(&self) {
+        let heap = self.home();
         // A heap that nobody sweeps comes back at once, and the clock is not read for it.
-        if !self.home.park.try_take_back() {
+        if !heap.park.try_take_back() {
             let asked_ns = os::now_ns();
-            self.home.park.take_back();
+            heap.park.take_back();
             stats::RECLAIM_WAIT_MAX_NS.raise_to(os::now_ns() - asked_ns);
         }
-        self.active.set(self.home);
+        self.active.set(heap);
     }
 
     /// What the fast paths work on.
@@ -153,10 +215,10 @@ impl Heap {
         unsafe { &*self.active.get() }
     }
 
+    /// Allocates a block, of the least size if the layout has none.
     #[inline(always)]
-    fn alloc(&self, layout: Layout) -> Option<NonNull<u8>> {
+    pub(crate) fn alloc(&self, layout: Layout) -> Option<NonNull<u8>> {
         match class_for(layout) {
-            Some(_) if layout.size() == 0 => Some(dangling(layout)),
             Some(class) => {
                 let heap = self.active();
                 let page = heap.head(class);
@@ -170,39 +232,69 @@ impl Heap {
                 poison::used(block, layout.size());
                 Some(block)
             }
-            None => self.own().alloc_large(layout).map(|fresh| fresh.block),
+            None => self.alloc_large(layout).map(|fresh| fresh.block),
         }
     }
 
     #[cold]
     #[inline(never)]
     fn alloc_small_slow(&self, class: usize) -> Option<NonNull<u8>> {
-        self.own().alloc_small(class)
+        match self.own_or_make() {
+            Some(heap) => heap.alloc_small(class),
+            None => late::with(|heap| heap.alloc_small(class)),
+        }
     }
 
-    fn alloc_zeroed(&self, layout: Layout) -> Option<NonNull<u8>> {
-        if class_for(layout).is_none() {
-            let fresh = self.own().alloc_large(layout)?;
-            if !fresh.zeroed {
-                // SAFETY: the block is at least this long, and new.
-                unsafe { fresh.block.write_bytes(0, layout.size()) };
-            }
-            return Some(fresh.block);
+    #[cold]
+    #[inline(never)]
+    fn alloc_large(&self, layout: Layout) -> Option<Fresh> {
+        match self.own_or_make() {
+            Some(heap) => heap.alloc_large(layout),
+            None => late::with(|heap| heap.alloc_large(layout)),
         }
-        let block = self.alloc(layout)?;
-        // SAFETY: as above.
-        unsafe { block.write_bytes(0, layout.size()) };
-        Some(block)
+    }
+
+    pub(crate) fn alloc_zeroed(&self, layout: Layout) -> Option<NonNull<u8>> {
+        let fresh = match class_for(layout) {
+            Some(class) => self.alloc_fresh(class, layout)?,
+            None => self.alloc_large(layout)?,
+        };
+        if !fresh.zeroed {
+            // SAFETY: the block is at least this long, and new.
+            unsafe { fresh.block.write_bytes(0, layout.size()) };
+        }
+        Some(fresh.block)
+    }
+
+    /// Allocates a block of a class, and prefers one that is known to be zero where that saves much.
+    fn alloc_fresh(&self, class: usize, layout: Layout) -> Option<Fresh> {
+        if layout.size() >= FRESH_BYTES
+            && let Some(heap) = self.own_or_make()
+            && let Some(block) = heap.alloc_unformed(class)
+        {
+            poison::used(block, layout.size());
+            return Some(Fresh {
+                block,
+                zeroed: true,
+            });
+        }
+        Some(Fresh {
+            block: self.alloc(layout)?,
+            zeroed: false,
+        })
     }
 
     /// # Safety
-    /// As for [`Allocator::deallocate`] with a layout of non-zero size.
+    /// As for [`Allocator::deallocate`] with a layout of non-zero size; a thread's default heap also takes blocks of the
+    /// default heaps of others.
     #[inline(always)]
-    unsafe fn free(&self, block: NonNull<u8>) {
-        // SAFETY: the caller passes a live block of this heap.
+    pub(crate) unsafe fn free(&self, block: NonNull<u8>) {
+        #[cfg(any(debug_assertions, sleepy_check))]
+        crate::misuse::check_pointer(block);
+        // SAFETY: the caller passes a live block.
         let page = unsafe { Page::of(block) };
         let heap = self.active();
-        if ptr::eq(page.owner.get(), heap) {
+        if page.is_of(heap) {
             // SAFETY: it is a live block of the page, which is given up.
             unsafe { free_local(heap, page, block) };
         } else {
@@ -211,18 +303,49 @@ impl Heap {
         }
     }
 
-    /// A free while the heap is lent.
+    /// A free while the heap is lent, or of a block that is not the heap's.
     ///
     /// # Safety
     /// As for [`Self::free`].
     #[cold]
+    #[inline(never)]
     unsafe fn free_slow(&self, page: &'static Page, block: NonNull<u8>) {
-        let heap = self.own();
-        if !ptr::eq(page.owner.get(), heap) {
-            os::die("a block was freed into a heap that it does not belong to");
+        if let Some(home) = self.made()
+            && page.is_of(home)
+        {
+            // SAFETY: the heap is taken back, and the block is one of its own.
+            return unsafe { free_local(self.own(), page, block) };
         }
-        // SAFETY: the heap is taken back, and the block is one of its own.
-        unsafe { free_local(heap, page, block) };
+        match page.owner() {
+            Some(owner) if !owner.gives_away.get() => {
+                os::die("a block was freed into a heap that it does not belong to")
+            }
+            // SAFETY: the caller gives the block up.
+            None if page.kind.get() != Kind::Small => unsafe { unowned::free_run(page) },
+            // SAFETY: the page is a small one, and the rest as above.
+            _ => unsafe { self.free_foreign(page, block) },
+        }
+    }
+
+    /// Frees a block of a size class whose page is not this heap's.
+    ///
+    /// # Safety
+    /// As for [`Self::free`].
+    unsafe fn free_foreign(&self, page: &'static Page, block: NonNull<u8>) {
+        let home = self.made().filter(|heap| heap.gives_away.get());
+        while page.remote.is_unowned()
+            && let Some(heap) = home
+            && (page.came_from(heap) || self.own().wants(page))
+        {
+            if unowned::claim_to_adopt(page) {
+                let heap = self.own();
+                heap.adopt(page);
+                // SAFETY: the page is the heap's now, and the block is in use until now.
+                return unsafe { free_local(heap, page, block) };
+            }
+        }
+        // SAFETY: passed on.
+        unsafe { unowned::push(page, block, home) };
     }
 
     /// Makes a block serve another layout without moving it, where its page allows.
@@ -230,14 +353,15 @@ impl Heap {
     /// # Safety
     /// `block` is a live block of this heap of non-zero size.
     unsafe fn resize(&self, block: NonNull<u8>, new: Layout) -> bool {
-        let heap = self.own();
         // SAFETY: the caller passes a live block.
         let page = unsafe { Page::of(block) };
         if new.size() == 0 || !block.addr().get().is_multiple_of(new.align()) {
             return false;
         }
         if page.kind.get() != Kind::Small {
-            return heap.resize_large(page, new);
+            return self
+                .own_or_make()
+                .is_some_and(|heap| heap.resize_large(page, new));
         }
         let block_bytes = page.block_bytes.get();
         // A block that is less than half used had better move to a smaller class.
@@ -251,12 +375,21 @@ impl Heap {
 
     /// # Safety
     /// As for [`Allocator::grow`] and [`Allocator::shrink`].
-    unsafe fn realloc(&self, block: NonNull<u8>, old: Layout, new: Layout) -> Option<NonNull<u8>> {
+    pub(crate) unsafe fn realloc(
+        &self,
+        block: NonNull<u8>,
+        old: Layout,
+        new: Layout,
+    ) -> Option<NonNull<u8>> {
         // SAFETY: a block of non-zero size is a live block of this heap.
         if old.size() != 0 && unsafe { self.resize(block, new) } {
             return Some(block);
         }
-        let moved = self.alloc(new)?;
+        let moved = if new.size() == 0 {
+            dangling(new)
+        } else {
+            self.alloc(new)?
+        };
         if old.size() != 0 {
             // SAFETY: both blocks are live, different, and at least as long as the shorter layout; the old one is
             // given up.
@@ -289,9 +422,10 @@ impl Drop for Parked<'_> {
 
 impl Drop for Heap {
     fn drop(&mut self) {
-        let heap = self.own();
-        heap.free_everything();
-        inner::give_up(heap);
+        if let Some(heap) = self.end() {
+            heap.free_everything();
+            inner::give_up(heap);
+        }
     }
 }
 
@@ -311,7 +445,7 @@ impl core::fmt::Debug for Heap {
 #[inline(always)]
 unsafe fn free_local(heap: &Inner, page: &'static Page, block: NonNull<u8>) {
     #[cfg(any(debug_assertions, sleepy_check))]
-    check_free(page, block);
+    page.check_free(block);
     heap.live.sub(page.block_bytes.get());
     poison::free(block, page.block_bytes.get());
     // SAFETY: the caller gives the block up; units of a block in use are not released.
@@ -320,14 +454,6 @@ unsafe fn free_local(heap: &Inner, page: &'static Page, block: NonNull<u8>) {
     page.used.set(used);
     if used == page.notify_at.get() {
         heap.freed_slow(page);
-    }
-}
-
-/// Ends the process if the block is free already.
-#[cfg(any(debug_assertions, sleepy_check))]
-fn check_free(page: &Page, block: NonNull<u8>) {
-    if page.used.get() == 0 || page.kind.get() == Kind::Small && page.is_free(block) {
-        os::die("a block was freed twice");
     }
 }
 
@@ -352,11 +478,19 @@ fn sized(block: Option<NonNull<u8>>, layout: Layout) -> Result<NonNull<[u8]>, Al
 unsafe impl Allocator for &Heap {
     #[inline]
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
-        sized(self.alloc(layout), layout)
+        let block = if layout.size() == 0 {
+            Some(dangling(layout))
+        } else {
+            self.alloc(layout)
+        };
+        sized(block, layout)
     }
 
     #[inline]
     fn allocate_zeroed(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
+        if layout.size() == 0 {
+            return self.allocate(layout);
+        }
         sized(self.alloc_zeroed(layout), layout)
     }
 

@@ -7,9 +7,13 @@ use super::inner::Inner;
 use crate::arena::{self, SLICE_BYTES, UNIT_BYTES};
 use crate::page::{EMPTY_PAGE, Kind, Page, Place};
 use crate::size_class::{block_bytes, page_slices};
-use crate::{hole, poison, scavenger};
+use crate::unowned::{self, LetGo};
+use crate::{hole, poison, scavenger, stats};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::Ordering;
+
+/// Unowned pages taken before a fresh one: what is free in them may be in flight.
+const TAKE_TRIES: u32 = 4;
 
 /// A page whose frees are never to go the slow way.
 const NEVER: u32 = u32::MAX;
@@ -34,9 +38,17 @@ impl Inner {
         if self.sweep_wanted.load(Ordering::Relaxed) {
             self.sweep_slice();
         }
+        let mut tries = TAKE_TRIES;
         loop {
             let page = self.head(class);
             if Self::is_empty_page(page) {
+                if self.gives_away.get() && tries > 0 {
+                    tries -= 1;
+                    if let Some(page) = unowned::take(class) {
+                        self.adopt(page);
+                        continue;
+                    }
+                }
                 let page = self.new_page(class)?;
                 self.form(page);
                 continue;
@@ -46,7 +58,7 @@ impl Inner {
                 self.check_page(page);
                 return Some(block);
             }
-            if !self.form(page) && !hole::take_back(self, page) {
+            if !self.fold(page) && !self.form(page) && !hole::take_back(self, page) {
                 self.set_full(page);
             }
         }
@@ -63,13 +75,32 @@ impl Inner {
         if page.out_units.get() != 0 && !hole::take_units_of(self, page, formed..end) {
             return false;
         }
-        if !page.dirty_tail.get() {
-            let touched = |blocks: u32| (blocks as usize * block_bytes).div_ceil(UNIT_BYTES);
-            self.committed
-                .add((touched(end) - touched(formed)) * UNIT_BYTES);
-        }
-        page.form(end);
+        self.form_to(page, end);
         true
+    }
+
+    fn form_to(&self, page: &Page, end: u32) {
+        let before = page.touched_units();
+        page.form(end);
+        self.committed
+            .add((page.touched_units() - before) * UNIT_BYTES);
+    }
+
+    /// A block that was never formed, from memory that is known to be zero: the next in the page at the head of the
+    /// class, if nothing lies free in that.
+    pub(crate) fn alloc_unformed(&self, class: usize) -> Option<NonNull<u8>> {
+        let page = self.head(class);
+        let nth = page.formed.get();
+        let is_next = page.free.get().is_null() && nth != page.limit.get();
+        if !is_next || page.dirty_tail.get() || page.out_units.get() != 0 {
+            return None;
+        }
+        self.form_to(page, nth + 1);
+        let block = page.pop()?;
+        self.live.add(page.block_bytes.get());
+        // SAFETY: the block is new; forming it has written to its first word only.
+        unsafe { block.cast::<usize>().write(0) };
+        Some(block)
     }
 
     #[cold]
@@ -138,11 +169,45 @@ impl Inner {
         }
     }
 
-    fn set_full(&self, page: &Page) {
+    fn set_full(&self, page: &'static Page) {
+        if self.gives_away.get() {
+            self.disown(page);
+            return unowned::let_go(
+                page,
+                LetGo {
+                    orphan: false,
+                    dirty: false,
+                },
+            );
+        }
         self.close(page);
         page.place.set(Place::Full);
         // The next free goes the slow way and brings the page back. With no block in use there is none to come.
         page.notify_at.set(page.used.get().wrapping_sub(1));
+    }
+
+    /// Takes a page out of the heap that goes on to exist without it.
+    fn disown(&self, page: &'static Page) {
+        if page.place.get() == Place::Open {
+            self.close(page);
+        }
+        self.pages_remove(page);
+        self.discharge(page.figures());
+        page.set_origin(self);
+    }
+
+    /// Takes over a page that the caller has claimed.
+    pub(crate) fn adopt(&self, page: &'static Page) {
+        page.set_owner(self);
+        self.charge(page.figures());
+        self.pages_push(page);
+        self.open(page);
+    }
+
+    /// Whether the heap is to take over an unowned page in which one of its thread's blocks was freed: it gave it away,
+    /// or it allocates such blocks and can use it.
+    pub(crate) fn wants(&self, page: &Page) -> bool {
+        page.came_from(self) || !Self::is_empty_page(self.head(page.class.get() as usize))
     }
 
     /// A page that was full has something to allocate again.
@@ -183,9 +248,7 @@ impl Inner {
             self.close(page);
         }
         self.pages_remove(page);
-        self.committed
-            .sub(page.touched_units() * UNIT_BYTES - page.out_units.get() as usize * UNIT_BYTES);
-        self.holed.sub(page.out_units.get() as usize * UNIT_BYTES);
+        self.discharge(page.figures());
         poison::unused(page.start(), page.bytes());
         // SAFETY: no block of the page is in use, and it is in no list any more.
         unsafe { arena::give_back(page.start(), page.slices.get() as usize, tick) };
@@ -237,10 +300,35 @@ pub(super) fn remove(list: &core::cell::Cell<*const Page>, page: &'static Page) 
 }
 
 impl Inner {
+    /// Gives back what is free, and leaves the pages with blocks in use to whoever frees those: the heap's thread ends.
+    pub(crate) fn abandon_everything(&self) {
+        // SAFETY: pages in the lists of a heap are its own, and their descriptors stay mapped while they are.
+        while let Some(page) = unsafe { self.pages.get().as_ref() } {
+            self.fold(page);
+            if page.used.get() == 0 {
+                self.free_page(page, arena::tick());
+                continue;
+            }
+            self.disown(page);
+            stats::ABANDONED_TOTAL.add(1);
+            // The heap may be somebody else's soon.
+            page.set_owner(ptr::null());
+            unowned::let_go(
+                page,
+                LetGo {
+                    orphan: true,
+                    dirty: true,
+                },
+            );
+        }
+        self.free_everything();
+    }
+
     /// Gives everything that the heap holds back to the arenas; its blocks are gone.
     pub(crate) fn free_everything(&self) {
         // SAFETY: pages in the lists of a heap are its own, and their descriptors stay mapped while they are.
         while let Some(page) = unsafe { self.pages.get().as_ref() } {
+            self.live.sub(page.figures().live_bytes);
             page.used.set(0);
             self.free_page(page, arena::tick());
         }

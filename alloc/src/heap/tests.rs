@@ -94,17 +94,17 @@ proptest! {
                 Step::Free { .. } => {}
                 Step::Sweep { looks } => {
                     let left = Cell::new(looks);
-                    heap.home.sweep(&|| { left.set(left.get().saturating_sub(1)); left.get() == 0 });
+                    heap.home().sweep(&|| { left.set(left.get().saturating_sub(1)); left.get() == 0 });
                 }
                 Step::Purge => { purge_everything(); }
             }
-            heap.home.check();
+            heap.home().check();
             held.iter().for_each(Held::check);
         }
         let live: usize = held.iter().map(|held| held.layout.size()).sum();
         prop_assert!(heap.live_bytes() >= live);
-        while !heap.home.sweep(&|| false) {}
-        heap.home.check();
+        while !heap.home().sweep(&|| false) {}
+        heap.home().check();
     }
 }
 
@@ -120,15 +120,15 @@ fn a_whole_sweep_finds_exactly_the_free_units() {
     for nth in (12..40).rev().filter(|nth| *nth != 14) {
         held.remove(nth).free(&heap);
     }
-    heap.home.sweep(&|| false);
-    heap.home.check();
-    assert_eq!(heap.home.holed.get(), 6 * 4096);
+    heap.home().sweep(&|| false);
+    heap.home().check();
+    assert_eq!(heap.home().holed.get(), 6 * 4096);
     // They come back a few at a time, when the page has nothing else.
     held.extend((0..3).map(|_| Held::new(&heap, 1024, 9).unwrap()));
-    assert_eq!(heap.home.holed.get(), 6 * 4096);
+    assert_eq!(heap.home().holed.get(), 6 * 4096);
     held.push(Held::new(&heap, 1024, 9).unwrap());
-    assert_eq!(heap.home.holed.get(), 2 * 4096);
-    heap.home.check();
+    assert_eq!(heap.home().holed.get(), 2 * 4096);
+    heap.home().check();
     held.iter().for_each(Held::check);
 }
 
@@ -180,18 +180,18 @@ fn a_sweep_that_is_stopped_goes_on_where_it_was() {
     loop {
         // Lets one page through each time.
         let looks = Cell::new(0);
-        let complete = heap.home.sweep(&|| {
+        let complete = heap.home().sweep(&|| {
             looks.set(looks.get() + 1);
             looks.get() > 1
         });
-        heap.home.check();
+        heap.home().check();
         if complete {
             break;
         }
         stops += 1;
     }
     assert!(stops >= 30, "{stops} stops");
-    assert_eq!(heap.home.dirt(), 0);
+    assert_eq!(heap.home().dirt(), 0);
     kept.iter().for_each(Held::check);
 }
 
@@ -230,7 +230,7 @@ fn every_mapping_that_fails_is_an_error_and_no_more() {
         .unwrap();
     // SAFETY: the block is live, and forgotten.
     unsafe { heap.free(large) };
-    heap.home.check();
+    heap.home().check();
 }
 
 #[test]
@@ -268,12 +268,12 @@ fn a_large_block_grows_into_the_free_slices_behind_it() {
             assert!(bytes.iter().all(|&byte| byte == 7));
             here.write_bytes(7, grown);
             size = grown;
-            heap.home.check();
+            heap.home().check();
             purge_everything();
         }
         heap.free(here);
     }
-    heap.home.check();
+    heap.home().check();
     assert_eq!((heap.live_bytes(), heap.committed_bytes()), (0, 0));
 }
 
@@ -290,7 +290,7 @@ fn a_refused_thread_leaves_the_work_to_parks() {
     failing_after(Call::Spawn, 0, || {
         for _ in 0..3 {
             drop(heap.park());
-            heap.home.check();
+            heap.home().check();
         }
     });
     Held::new(&heap, 4000, 1).unwrap().free(&heap);
@@ -314,10 +314,10 @@ fn without_a_thread_parks_do_a_part_of_the_work() {
     // Another test's park may have had this interval's turn.
     let start = std::time::Instant::now();
     while heap.committed_bytes() >= committed / 2 && start.elapsed().as_secs() < 3 {
-        scavenger::work_inline(heap.home);
+        scavenger::work_inline(heap.home());
         std::thread::yield_now();
     }
     assert!(heap.committed_bytes() < committed / 2);
-    heap.home.check();
+    heap.home().check();
     kept.iter().for_each(Held::check);
 }

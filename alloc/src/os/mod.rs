@@ -29,7 +29,8 @@ pub(crate) mod faulty;
 
 pub(crate) use native::name_thread;
 pub(crate) use posix::{
-    at_exit, at_fork, each_variable, has_many_cpus, now_ns, page_bytes, write_stderr, yield_now,
+    at_exit, at_fork, at_thread_end, each_variable, has_many_cpus, now_ns, page_bytes,
+    write_stderr, yield_now,
 };
 
 /// Maps zeroed memory of which nothing is resident yet, at any address.

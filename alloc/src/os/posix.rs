@@ -232,6 +232,37 @@ pub(crate) fn spawn(main: extern "C" fn(*mut libc::c_void) -> *mut libc::c_void)
     }
 }
 
+/// Has `ended` called when the calling thread ends. Without a key to be had it never is.
+pub(crate) fn at_thread_end(ended: extern "C" fn(*mut libc::c_void)) {
+    /// The key plus one; 0 before there is one. Relaxed: a number, and what is behind it the C library guards itself.
+    static KEY: AtomicUsize = AtomicUsize::new(0);
+    let mut key = KEY.load(Ordering::Relaxed);
+    if key == 0 {
+        let mut made: libc::pthread_key_t = 0;
+        // SAFETY: the destructor may be called at the end of any thread.
+        if unsafe { libc::pthread_key_create(&mut made, Some(destructor(ended))) } != 0 {
+            return;
+        }
+        match KEY.compare_exchange(0, made as usize + 1, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => key = made as usize + 1,
+            Err(other) => {
+                // SAFETY: nobody has used this key.
+                unsafe { libc::pthread_key_delete(made) };
+                key = other;
+            }
+        }
+    }
+    // SAFETY: the key exists for good; any value but null has the destructor called.
+    unsafe {
+        libc::pthread_setspecific((key - 1) as libc::pthread_key_t, ptr::without_provenance(1))
+    };
+}
+
+/// The function as the C library wants it.
+fn destructor(ended: extern "C" fn(*mut libc::c_void)) -> unsafe extern "C" fn(*mut libc::c_void) {
+    ended
+}
+
 /// Has the functions called around every fork, in the parent before and after it, and in the child.
 pub(crate) fn at_fork(prepare: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) {
     // SAFETY: the functions may be called at any fork; without memory for the entry they are not called.

@@ -3,7 +3,7 @@
 mod table;
 
 use crate::heap::inner;
-use crate::{arena, os};
+use crate::{arena, os, unowned};
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -43,6 +43,7 @@ pub(crate) static PURGED_BYTES: Counter = Counter::new();
 pub(crate) static PURGE_CALLS: Counter = Counter::new();
 pub(crate) static RECLAIM_WAIT_MAX_NS: Counter = Counter::new();
 pub(crate) static HEAPS: Counter = Counter::new();
+/// By threads without a heap; the others count their own.
 pub(crate) static REMOTE_FREES: Counter = Counter::new();
 pub(crate) static ABANDONED_PAGES: Counter = Counter::new();
 pub(crate) static ABANDONED_TOTAL: Counter = Counter::new();
@@ -96,13 +97,13 @@ pub struct Stats {
     pub heaps: u64,
     /// Blocks freed by a thread that does not own their page.
     pub remote_frees: u64,
-    /// Pages whose heap is gone and whose blocks are not.
+    /// Pages whose thread has ended and that have blocks in use, as far as no other thread has taken them over.
     pub abandoned_pages: u64,
     /// Pages that were ever left so.
     pub abandoned_total: u64,
-    /// Pages left so that another heap took over.
+    /// Pages that a heap has taken over after another had given them up, because they were full or its thread had ended.
     pub reclaimed_pages: u64,
-    /// Bitmaps made to find such pages.
+    /// Bitmaps made to find pages that belong to no heap and have room in them.
     pub abandoned_bitmaps: u64,
     /// Mappings that slices come from.
     pub arenas: u64,
@@ -120,6 +121,16 @@ pub struct Stats {
 pub fn stats() -> Stats {
     let sum = |figure: fn(&inner::Inner) -> usize| inner::heaps().map(figure).sum::<usize>() as u64;
     let pending_bytes = arena::pending_bytes() as u64;
+    let others = unowned::figures();
+    // What a thread has freed in another's page stays in that page's figures until it is folded.
+    let in_lists = unowned::freed_less_folded_bytes().wrapping_add(inner::heaps().fold(
+        0usize,
+        |sum, heap| {
+            sum.wrapping_add(heap.freed_remote_bytes.get())
+                .wrapping_sub(heap.folded_bytes.get())
+        },
+    ));
+    let live_bytes = sum(|heap| heap.live.get()) as usize + others.live_bytes;
     Stats {
         park_wakes: PARK_WAKES.get(),
         scavenger_starts: SCAVENGER_STARTS.get(),
@@ -131,11 +142,13 @@ pub fn stats() -> Stats {
         purged_bytes: PURGED_BYTES.get(),
         purge_calls: PURGE_CALLS.get(),
         pending_bytes,
-        holed_bytes: sum(|heap| heap.holed.get()),
-        committed_bytes: sum(|heap| heap.committed.get()) + pending_bytes,
-        live_bytes: sum(|heap| heap.live.get()),
+        holed_bytes: sum(|heap| heap.holed.get()) + others.holed_bytes as u64,
+        committed_bytes: sum(|heap| heap.committed.get())
+            + others.committed_bytes as u64
+            + pending_bytes,
+        live_bytes: live_bytes.saturating_sub(in_lists) as u64,
         heaps: HEAPS.get(),
-        remote_frees: REMOTE_FREES.get(),
+        remote_frees: REMOTE_FREES.get() + sum(|heap| heap.remote_frees.get()),
         abandoned_pages: ABANDONED_PAGES.get(),
         abandoned_total: ABANDONED_TOTAL.get(),
         reclaimed_pages: RECLAIMED_PAGES.get(),

@@ -1,0 +1,40 @@
+//! Each thread's default heap: made at its first allocation, given up when the thread ends.
+//!
+//! The handle lies in constant thread-local memory without a destructor, so that reaching it is one instruction, at any
+//! time in a thread's life. The end of the thread is noticed through a key of the C library, whose destructors run after
+//! those of Rust's own thread-local values.
+
+use crate::Heap;
+use crate::heap::inner::{self, Inner};
+use crate::os;
+use core::mem::ManuallyDrop;
+
+thread_local! {
+    static HEAP: ManuallyDrop<Heap> = const { ManuallyDrop::new(Heap::unmade()) };
+}
+
+/// Runs `f` with the handle of the calling thread's heap, whether there is one or not.
+#[inline(always)]
+pub(crate) fn with<R>(f: impl FnOnce(&Heap) -> R) -> R {
+    HEAP.with(|heap| f(heap))
+}
+
+/// Makes the calling thread's heap. `None`: there is no memory for it.
+#[cold]
+pub(crate) fn make(handle: &Heap) -> Option<&'static Inner> {
+    let heap = inner::obtain(true)?;
+    handle.set_home(heap);
+    // After the heap is in place: the C library may allocate for the key.
+    os::at_thread_end(ended);
+    Some(heap)
+}
+
+/// The thread ends: what it has freed goes, what it has not is left to others. From now on it uses the late heap.
+extern "C" fn ended(_: *mut libc::c_void) {
+    with(|handle| {
+        if let Some(heap) = handle.end() {
+            heap.abandon_everything();
+            inner::give_up(heap);
+        }
+    });
+}
