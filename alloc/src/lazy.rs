@@ -17,7 +17,7 @@ pub struct Lazy<T>(AtomicPtr<T>);
 
 impl<T> Lazy<T> {
     /// Nothing made yet.
-    #[cfg(any(test, loom))]
+    #[cfg(loom)]
     #[expect(
         clippy::new_without_default,
         reason = "the real ones are zeroed memory"
