@@ -1,5 +1,6 @@
 //! The arena: a heap, a root, and the only door to both.
 
+use std::convert::Infallible;
 use std::marker::PhantomData;
 
 use crate::collect::Collect;
@@ -56,28 +57,8 @@ where
     where
         F: for<'gc> FnOnce(&'gc Mutation<'gc>) -> Root<'gc, R>,
     {
-        let context = Context::new_boxed(false);
-        // SAFETY: `f` is generic over `'gc`; the context lives in a box that the arena keeps as long as the root.
-        let root = unsafe { f(Mutation::from_context(&*std::ptr::from_ref(&*context))) };
-        Self {
-            root: Box::new(root),
-            context,
-        }
-    }
-
-    /// As [`Arena::new`] for an arena that may move between threads: it refuses types that may not.
-    #[doc(hidden)]
-    pub fn __new_send<F>(f: F) -> Self
-    where
-        F: for<'gc> FnOnce(&'gc Mutation<'gc>) -> Root<'gc, R>,
-    {
-        let context = Context::new_boxed(true);
-        // SAFETY: as in `new`.
-        let root = unsafe { f(Mutation::from_context(&*std::ptr::from_ref(&*context))) };
-        Self {
-            root: Box::new(root),
-            context,
-        }
+        Self::in_context(Context::new_boxed(false), |mc| Ok::<_, Infallible>(f(mc)))
+            .unwrap_or_else(|never| match never {})
     }
 
     /// Makes an arena whose root is what `f` returns, unless it fails.
@@ -89,8 +70,22 @@ where
     where
         F: for<'gc> FnOnce(&'gc Mutation<'gc>) -> Result<Root<'gc, R>, E>,
     {
-        let context = Context::new_boxed(false);
-        // SAFETY: as in `new`.
+        Self::in_context(Context::new_boxed(false), f)
+    }
+
+    /// As [`Arena::try_new`] for an arena that may move between threads: it refuses types that may not.
+    pub(crate) fn try_new_send<F, E>(f: F) -> Result<Self, E>
+    where
+        F: for<'gc> FnOnce(&'gc Mutation<'gc>) -> Result<Root<'gc, R>, E>,
+    {
+        Self::in_context(Context::new_boxed(true), f)
+    }
+
+    fn in_context<F, E>(context: Box<Context>, f: F) -> Result<Self, E>
+    where
+        F: for<'gc> FnOnce(&'gc Mutation<'gc>) -> Result<Root<'gc, R>, E>,
+    {
+        // SAFETY: `f` is generic over `'gc`; the context lives in a box that the arena keeps as long as the root.
         let root = unsafe { f(Mutation::from_context(&*std::ptr::from_ref(&*context)))? };
         Ok(Self {
             root: Box::new(root),
@@ -369,6 +364,15 @@ where
         let result = block();
         drop(parked);
         result
+    }
+
+    fn lend(&mut self) {
+        std::mem::forget(self.park());
+    }
+
+    fn take_back(&mut self) {
+        // A second guard takes back what the first, forgotten one has lent.
+        drop(self.park());
     }
 }
 

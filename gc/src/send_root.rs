@@ -11,6 +11,9 @@ use smallvec::{Array, SmallVec};
 use crate::{
     DynamicRootSet, Gc, GcWeak, Root, Rootable, Static, ZstCache,
     arena::__DynRootable,
+    collections::{GcMap, GcStr, GcTail, GcVec, InternSet, LateStack},
+    ephemeron::EphemeronMap,
+    finalize::FinalizerQueue,
     lock::{Lock, OnceLock, RefLock},
 };
 
@@ -91,6 +94,30 @@ unsafe impl<T: SendRoot + ?Sized> SendRoot for PhantomData<T> {}
 unsafe impl<'gc, T: SendRoot + ?Sized + 'gc> SendRoot for Gc<'gc, T> {}
 // SAFETY: as for `Gc`.
 unsafe impl<'gc, T: SendRoot + ?Sized + 'gc> SendRoot for GcWeak<'gc, T> {}
+
+/// Collections of this crate: what they reach are their elements, and buffers that are objects of the arena.
+macro_rules! collections {
+    ($(<$($param:ident),+> $type:ty),* $(,)?) => { $(
+        // SAFETY: the buffers move with the arena, and the elements may.
+        unsafe impl<'gc, $($param: SendRoot + 'gc),+> SendRoot for $type {}
+    )* };
+}
+
+collections! {
+    <T> GcVec<'gc, T>, <T> LateStack<'gc, T>, <H> InternSet<'gc, H>, <H, T> GcTail<'gc, H, T>,
+}
+
+// SAFETY: it is bytes.
+unsafe impl SendRoot for GcStr<'_> {}
+// SAFETY: keys and values; the hasher is `Send`.
+unsafe impl<'gc, K: SendRoot + 'gc, V: SendRoot + 'gc, S: Send> SendRoot for GcMap<'gc, K, V, S> {}
+// SAFETY: keys and values; the hasher is `Send`.
+unsafe impl<'gc, K: SendRoot + 'gc, V: SendRoot + 'gc, S: Send> SendRoot
+    for EphemeronMap<'gc, K, V, S>
+{
+}
+// SAFETY: the registered objects.
+unsafe impl<'gc, T: SendRoot + ?Sized + 'gc> SendRoot for FinalizerQueue<'gc, T> {}
 
 // SAFETY: it reaches any object that was stashed, of whatever type, and each was allocated in an arena that takes `SEND` types only.
 unsafe impl SendRoot for DynamicRootSet<'_> {}

@@ -2,7 +2,7 @@
 
 use sleepy_gc::{
     Arena, DynamicRoot, Finalization, Gc, GcWeak, MarkedArena, Metrics, Mutation, Rootable, Static,
-    lock,
+    idle::SendArena, lock,
 };
 
 /// Does not compile for a type that implements one of the traits: there are two impls then, and `_` could be either.
@@ -23,6 +23,7 @@ macro_rules! assert_not {
 type Numbers = Rootable![Gc<'_, u32>];
 
 assert_not!(Arena<Numbers>: Send, Sync);
+assert_not!(SendArena<Numbers>: Sync);
 assert_not!(MarkedArena<'static, Numbers>: Send, Sync);
 assert_not!(Mutation<'static>: Send, Sync);
 assert_not!(Finalization<'static>: Send, Sync);

@@ -61,6 +61,13 @@ pub trait Collector {
     /// Lends the heap, (releases the lock,) runs `block`, (takes the lock,) takes the heap back.
     fn while_lent<T>(&mut self, block: impl FnOnce() -> T) -> T;
 
+    /// Lends the heap until [`take_back`](Self::take_back), or until the collector is used again, on whatever thread: the first
+    /// half of [`while_lent`](Self::while_lent), for waits that a closure can't be put around.
+    fn lend(&mut self) {}
+
+    /// Takes the heap back if it is still lent.
+    fn take_back(&mut self) {}
+
     /// Runs `block` without lending the heap: for waits whose [`Switches`](super::Switches) forbid
     /// parking. A collector behind an interpreter lock gives the lock up here as well.
     fn while_released<T>(&mut self, block: impl FnOnce() -> T) -> T {
