@@ -5,11 +5,11 @@
 //! unit in flight and no list half changed; only the figure of pending bytes is made anew. In the child no scavenger runs; the next park that has something to give
 //! starts one.
 //!
-//! Ranks, outermost first: work, the late heap, the list of heaps to use again, claims of slices.
+//! Ranks, outermost first: work, the late heap, the list of heaps to use again, claims of slices, the options.
 
 use crate::heap::inner;
 use crate::lock::RawLock;
-use crate::{arena, idle, late, os, scavenger};
+use crate::{arena, idle, late, options, os, scavenger};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 static WORK: RawLock = RawLock::new();
@@ -48,9 +48,11 @@ extern "C" fn prepare() {
     late::lock_for_fork();
     inner::lock_for_fork();
     arena::lock_for_fork();
+    options::lock_for_fork();
 }
 
 extern "C" fn in_parent() {
+    options::unlock_after_fork();
     arena::unlock_after_fork();
     inner::unlock_after_fork();
     late::unlock_after_fork();

@@ -82,6 +82,8 @@ pub mod lock;
 #[cfg(all(not(loom), any(debug_assertions, sleepy_check)))]
 mod misuse;
 #[cfg(not(loom))]
+mod numa;
+#[cfg(not(loom))]
 mod options;
 #[cfg(not(loom))]
 mod os;
@@ -115,6 +117,8 @@ mod size_class;
 mod stats;
 mod sync;
 #[cfg(not(loom))]
+mod text;
+#[cfg(not(loom))]
 mod thread;
 #[cfg(not(loom))]
 mod units;
@@ -132,4 +136,4 @@ pub use options::{AlreadyStarted, Options};
 #[cfg(not(loom))]
 pub use scavenger::purge_now;
 #[cfg(not(loom))]
-pub use stats::{Stats, stats};
+pub use stats::{Stats, print_stats, stats};

@@ -88,6 +88,12 @@ pub(crate) fn tell_of_frees(heap: &Inner) {
 
 #[cold]
 fn start() {
+    options::start();
+    options::fix();
+    // What was read or installed just now may say that there is to be none.
+    if !options::scavenger() {
+        return;
+    }
     if STATE
         .compare_exchange(ABSENT, STARTING, Ordering::Relaxed, Ordering::Relaxed)
         .is_ok()

@@ -6,7 +6,7 @@
 
 use crate::Heap;
 use crate::heap::inner::{self, Inner};
-use crate::os;
+use crate::{options, os};
 use core::mem::ManuallyDrop;
 
 thread_local! {
@@ -22,6 +22,11 @@ pub(crate) fn with<R>(f: impl FnOnce(&Heap) -> R) -> R {
 /// Makes the calling thread's heap. `None`: there is no memory for it.
 #[cold]
 pub(crate) fn make(handle: &Heap) -> Option<&'static Inner> {
+    options::start();
+    // The C library may have allocated for that, and so have made the heap.
+    if let Some(heap) = handle.made() {
+        return Some(heap);
+    }
     let heap = inner::obtain(true)?;
     handle.set_home(heap);
     // After the heap is in place: the C library may allocate for the key.

@@ -112,6 +112,67 @@ fn figures_are_printed_at_exit() {
 }
 
 #[test]
+fn bad_values_are_named_and_ignored() {
+    if is_child() {
+        let heap = Heap::new().unwrap();
+        let _blocks: Vec<_> = (0..40).map(|_| heap.alloc_slices(16).unwrap()).collect();
+        assert_eq!(stats().arenas, 1);
+        return;
+    }
+    let output = again(
+        "bad_values_are_named_and_ignored",
+        &[
+            ("SLEEPY_ARENA_MIB", "0"),
+            ("SLEEPY_SCAVENGER", "maybe"),
+            ("SLEEPY_PURGE_DELAY_MS", ""),
+        ],
+    );
+    let printed = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<_> = printed
+        .lines()
+        .filter(|line| line.starts_with("sleepy-alloc: "))
+        .collect();
+    assert_eq!(lines.len(), 2, "{printed}");
+    let says = |text| lines.iter().any(|line| line.contains(text));
+    assert!(says("SLEEPY_ARENA_MIB=0 is ignored"), "{printed}");
+    assert!(says("SLEEPY_SCAVENGER=maybe is ignored"), "{printed}");
+}
+
+#[test]
+fn the_environment_has_the_last_word() {
+    if is_child() {
+        let options = Options {
+            arena_bytes: 512 << 20,
+            ..Options::default()
+        };
+        options.install().unwrap();
+        let heap = Heap::new().unwrap();
+        let _blocks: Vec<_> = (0..40).map(|_| heap.alloc_slices(16).unwrap()).collect();
+        assert!(stats().arenas >= 3, "{} arenas", stats().arenas);
+        return;
+    }
+    again(
+        "the_environment_has_the_last_word",
+        &[("SLEEPY_ARENA_MIB", "16")],
+    );
+}
+
+#[test]
+fn figures_are_printed_by_an_exit_from_a_thread() {
+    if is_child() {
+        free_and_park();
+        std::thread::spawn(|| std::process::exit(0)).join().unwrap();
+        return;
+    }
+    let output = again(
+        "figures_are_printed_by_an_exit_from_a_thread",
+        &[("SLEEPY_STATS", "1")],
+    );
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(figure(&printed, "purged_bytes") > 6 << 20, "{printed}");
+}
+
+#[test]
 fn options_are_fixed_by_the_first_heap() {
     if is_child() {
         let options = Options {

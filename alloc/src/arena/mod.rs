@@ -30,6 +30,7 @@ pub(crate) use slice::Slice;
 
 use crate::bitmap::{BITS, Bitmap};
 use crate::lock::RawLock;
+use crate::numa::{self, NodeCell};
 use crate::page::Page;
 use crate::units::{ALL_UNITS, UnitWord};
 use crate::unowned::map::Maps;
@@ -57,7 +58,8 @@ const _: () = assert!(
     BITS == MAX_SLICES && size_of::<Arena>() <= SLICE_WORDS_AT && PAGES_AT == 5 * SLICE_BYTES
 );
 
-/// Guards the search for runs, the growth of the list, and nothing else. Held for no system call but `mmap`.
+/// Guards the search for runs, the growth of the list, and nothing else. Held for no system call but those that make an
+/// arena.
 static CLAIM: RawLock = RawLock::new();
 /// The arenas, newest first. Release publishes the header of a new one to the acquire of those who walk the list.
 static NEWEST: AtomicPtr<Arena> = AtomicPtr::new(ptr::null_mut());
@@ -78,6 +80,8 @@ pub(crate) struct Arena {
     high: AtomicU32,
     /// Bytes of the mapping.
     mapped_bytes: AtomicUsize,
+    /// The node that its memory comes from. Written before the arena is published.
+    node: NodeCell,
     /// The next older arena, fixed once published; the next mapping to unmap in that of a huge block.
     older: AtomicPtr<Arena>,
     free: Bitmap,
@@ -274,6 +278,17 @@ impl Arena {
         Some(arena)
     }
 
+    /// Has the memory come from the node of the calling thread, if there is more than one.
+    fn settle_near(&'static self) {
+        numa::count();
+        let node = numa::here();
+        if let Some(number) = node.number() {
+            let bytes = self.mapped_bytes.load(Ordering::Relaxed);
+            os::prefer_node(NonNull::from(self).cast(), bytes, number);
+            self.node.set(node);
+        }
+    }
+
     fn map_head(bytes: usize) -> Option<&'static Self> {
         let base = os::map_aligned(bytes, ARENA_BYTES)?;
         let arena = ptr::with_exposed_provenance::<Self>(base.as_ptr().expose_provenance());
@@ -317,10 +332,16 @@ pub(crate) fn claim(count: usize, align: usize) -> Option<Run> {
     if align >= MAX_SLICES {
         return None;
     }
+    let here = numa::here();
+    let claim_where = |near: bool| {
+        arenas()
+            .filter(|arena| here.is_near(arena.node.get()) == near)
+            .find_map(|arena| arena.claim(count, align))
+    };
     CLAIM.lock();
-    let run = arenas()
-        .find_map(|arena| arena.claim(count, align))
-        .or_else(|| grow(count, align)?.claim(count, align));
+    let run = claim_where(true)
+        .or_else(|| grow(count, align)?.claim(count, align))
+        .or_else(|| claim_where(false));
     CLAIM.unlock();
     run
 }
@@ -349,6 +370,9 @@ fn grow(count: usize, align: usize) -> Option<&'static Arena> {
         }
         bytes = (bytes / 2).max(least_bytes);
     };
+    if !NEWEST.load(Ordering::Relaxed).is_null() {
+        arena.settle_near();
+    }
     arena
         .older
         .store(NEWEST.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -385,4 +409,58 @@ pub(crate) fn lock_for_fork() {
 /// Ends [`lock_for_fork`], in parent and child.
 pub(crate) fn unlock_after_fork() {
     CLAIM.unlock();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numa::Node;
+    use crate::numa::tests::on_node;
+
+    fn node_of(run: Run) -> Node {
+        // SAFETY: a claimed slice lies in an arena.
+        unsafe { Slice::of(run.ptr.addr().get()) }.arena.node.get()
+    }
+
+    #[test]
+    fn a_claim_stays_off_the_arenas_of_another_node() {
+        let make = || {
+            CLAIM.lock();
+            let arena = grow(1, 1).unwrap();
+            CLAIM.unlock();
+            arena
+        };
+        // Whatever other tests have made or not: this is not the first arena.
+        make();
+        let far = on_node(5, make);
+        assert_eq!(far.node.get(), Node::new(5));
+        let claimed = |node| on_node(node, || claim(1, 1).unwrap());
+        let runs = [claimed(5), claimed(6), claim(1, 1).unwrap()];
+        assert!(Node::new(5).is_near(node_of(runs[0])));
+        assert!(Node::new(6).is_near(node_of(runs[1])));
+        for run in runs {
+            // SAFETY: claimed above and used by nobody.
+            unsafe { give_back(run.ptr, 1, tick()) };
+        }
+    }
+
+    #[test]
+    fn a_far_arena_is_better_than_none() {
+        use crate::os::faulty::{Call, failing_after};
+        let arena = on_node(7, || {
+            CLAIM.lock();
+            let arena = grow(1, 1).unwrap();
+            CLAIM.unlock();
+            arena
+        });
+        arena.node.set(Node::new(7));
+        // More than any arena of no node has room for in one piece is found here only.
+        let most = MAX_SLICES - arena.first.load(Ordering::Relaxed) as usize;
+        let run = failing_after(Call::Map, 0, || on_node(8, || claim(most, 1)));
+        if let Some(run) = run {
+            // SAFETY: claimed above and used by nobody.
+            unsafe { give_back(run.ptr, most, tick()) };
+        }
+        assert!(run.is_some());
+    }
 }

@@ -23,7 +23,7 @@ mod tests;
 
 use crate::page::{Kind, Page};
 use crate::size_class::class_for;
-use crate::{late, os, poison, purge, scavenger, stats, thread, unowned};
+use crate::{late, options, os, poison, purge, scavenger, stats, thread, unowned};
 use allocator_api2::alloc::{AllocError, Allocator};
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -79,6 +79,7 @@ impl Heap {
     /// # Errors
     /// When the OS gives no memory for it.
     pub fn new() -> Result<Self, AllocError> {
+        options::fix();
         let home = inner::obtain(false).ok_or(AllocError)?;
         let heap = Self::unmade();
         heap.set_home(home);

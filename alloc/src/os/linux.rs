@@ -47,3 +47,42 @@ pub(crate) fn name_thread(name: &core::ffi::CStr) {
         libc::prctl(libc::PR_SET_NAME, name.as_ptr());
     }
 }
+
+/// The number of the NUMA node that the calling thread runs on.
+pub(crate) fn numa_node() -> Option<u32> {
+    let mut node = 0u32;
+    // SAFETY: writes one number; the other two pointers may be null.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_getcpu,
+            core::ptr::null_mut::<u32>(),
+            &raw mut node,
+            core::ptr::null_mut::<u8>(),
+        )
+    };
+    (result == 0).then_some(node)
+}
+
+/// See [`super::prefer_node`].
+pub(super) fn prefer_node(ptr: NonNull<u8>, bytes: usize, node: u32) {
+    const BITS: u32 = u64::BITS;
+    let mut mask = [0u64; 16];
+    let Some(word) = mask.get_mut((node / BITS) as usize) else {
+        return;
+    };
+    *word = 1 << (node % BITS);
+    // The kernel takes one bit less than it is told there are.
+    let mask_bits = mask.len() * BITS as usize + 1;
+    // SAFETY: the range is a mapping of ours, and its contents stay; the mask has as many bits as it is said to have.
+    unsafe {
+        libc::syscall(
+            libc::SYS_mbind,
+            ptr.as_ptr(),
+            bytes,
+            libc::MPOL_PREFERRED,
+            mask.as_ptr(),
+            mask_bits,
+            0,
+        );
+    }
+}

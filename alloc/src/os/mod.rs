@@ -4,6 +4,7 @@
 //! the rest of Unix by way of a mutex and a condition variable. Tests put `faulty` in front, which fails the k-th call.
 //! Nothing here allocates, panics or keeps a lock over a call; what an allocation or a free may call keeps `errno`.
 
+use core::ffi::CStr;
 use core::ptr::NonNull;
 use core::sync::atomic::AtomicU32;
 
@@ -27,7 +28,7 @@ use other as native;
 #[cfg(test)]
 pub(crate) mod faulty;
 
-pub(crate) use native::name_thread;
+pub(crate) use native::{name_thread, numa_node};
 pub(crate) use posix::{
     at_exit, at_fork, at_thread_end, each_variable, has_many_cpus, now_ns, page_bytes,
     write_stderr, yield_now,
@@ -90,6 +91,22 @@ pub(crate) fn spawn(main: extern "C" fn(*mut libc::c_void) -> *mut libc::c_void)
         return false;
     }
     errno::keeping(|| posix::spawn(main))
+}
+
+/// Reads the beginning of a file; `None` if it cannot be read.
+pub(crate) fn read_file(path: &CStr, buffer: &mut [u8]) -> Option<usize> {
+    errno::keeping(|| posix::read_file(path, buffer))
+}
+
+/// Whether there is a file of this name.
+pub(crate) fn exists(path: &CStr) -> bool {
+    errno::keeping(|| posix::exists(path))
+}
+
+/// Has the memory of a mapping of ours taken from this NUMA node as long as it has some. Where the system refuses
+/// (containers often forbid it), memory comes from where it is first touched.
+pub(crate) fn prefer_node(ptr: NonNull<u8>, bytes: usize, node: u32) {
+    errno::keeping(|| native::prefer_node(ptr, bytes, node));
 }
 
 /// Ends the process with a message, for errors after which the heap cannot be trusted.

@@ -84,6 +84,14 @@ pub(super) fn futex_wake_one(word: &AtomicU32) {
 /// Thread names are not portable; the thread stays unnamed.
 pub(crate) fn name_thread(_name: &core::ffi::CStr) {}
 
+/// Memory comes from where it is first touched.
+pub(crate) fn numa_node() -> Option<u32> {
+    None
+}
+
+/// Never asked for, as no thread is said to run on a node.
+pub(super) fn prefer_node(_ptr: NonNull<u8>, _bytes: usize, _node: u32) {}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -162,6 +162,27 @@ pub(crate) fn write_stderr(text: &[u8]) {
     }
 }
 
+/// See [`super::read_file`].
+pub(super) fn read_file(path: &CStr, buffer: &mut [u8]) -> Option<usize> {
+    // SAFETY: opens a file by a C string, reads at most the length of the buffer into it, and closes what was opened.
+    let length = unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return None;
+        }
+        let length = libc::read(file, buffer.as_mut_ptr().cast(), buffer.len());
+        libc::close(file);
+        length
+    };
+    usize::try_from(length).ok()
+}
+
+/// See [`super::exists`].
+pub(super) fn exists(path: &CStr) -> bool {
+    // SAFETY: reads a C string.
+    unsafe { libc::access(path.as_ptr(), libc::F_OK) == 0 }
+}
+
 /// Has `f` called when the process exits by `exit` or by returning from `main`. The C library may allocate for this.
 pub(crate) fn at_exit(f: extern "C" fn()) {
     // SAFETY: the function may run at any time; without memory for the entry it is not called.
@@ -170,25 +191,56 @@ pub(crate) fn at_exit(f: extern "C" fn()) {
     }
 }
 
-unsafe extern "C" {
-    static environ: *const *const c_char;
+/// The array of the environment; null before the C library has set it.
+fn environment() -> *const *const c_char {
+    #[cfg(target_vendor = "apple")]
+    // SAFETY: gives the address of the variable, which lives as long as the process.
+    unsafe {
+        (*libc::_NSGetEnviron()).cast_const().cast()
+    }
+    #[cfg(not(target_vendor = "apple"))]
+    {
+        unsafe extern "C" {
+            static mut environ: *const *const c_char;
+        }
+        // SAFETY: the C library defines it as a pointer.
+        unsafe { environ }
+    }
 }
 
 /// Calls `f` with the rest of the name and the value of each environment variable whose name starts with `prefix`.
 ///
-/// Like `getenv` it must not race with a change of the environment; it is called once, before the first heap.
-pub(crate) fn each_variable(prefix: &[u8], mut f: impl FnMut(&[u8], &[u8])) {
-    // SAFETY: the C library keeps `environ` as null or a null-terminated array of C strings.
-    unsafe {
-        let mut entry = environ;
-        while !entry.is_null() && !(*entry).is_null() {
-            if let Some(rest) = CStr::from_ptr(*entry).to_bytes().strip_prefix(prefix)
-                && let Some(equals) = rest.iter().position(|&byte| byte == b'=')
-            {
+/// False: there is no environment yet, or none at all. Like `getenv` this must not race with a change of it; it is
+/// called once that is true, before the first heap.
+pub(crate) fn each_variable(prefix: &[u8], f: impl FnMut(&[u8], &[u8])) -> bool {
+    let first = environment();
+    if first.is_null() {
+        return false;
+    }
+    // SAFETY: the C library keeps a null-terminated array of C strings here.
+    unsafe { each_in(first, prefix, f) };
+    true
+}
+
+/// One pass over the array: each entry is read once, and of an entry with another name only as much as is equal.
+///
+/// # Safety
+/// `entry` points at a null-terminated array of pointers to C strings, which nobody changes meanwhile.
+unsafe fn each_in(mut entry: *const *const c_char, prefix: &[u8], mut f: impl FnMut(&[u8], &[u8])) {
+    // SAFETY: the array ends with null, which is not passed.
+    while let Some(text) = NonNull::new(unsafe { entry.read() }.cast_mut()) {
+        // SAFETY: bytes are read up to the first that differs, so never beyond the null that ends the string.
+        let has_prefix =
+            (0..prefix.len()).all(|at| unsafe { text.add(at).read() } as u8 == prefix[at]);
+        if has_prefix {
+            // SAFETY: a C string, as it began with the prefix at least as long.
+            let rest = unsafe { CStr::from_ptr(text.as_ptr().add(prefix.len())) }.to_bytes();
+            if let Some(equals) = rest.iter().position(|&byte| byte == b'=') {
                 f(&rest[..equals], &rest[equals + 1..]);
             }
-            entry = entry.add(1);
         }
+        // SAFETY: behind an entry that is not null there is another.
+        entry = unsafe { entry.add(1) };
     }
 }
 
@@ -268,5 +320,44 @@ pub(crate) fn at_fork(prepare: extern "C" fn(), parent: extern "C" fn(), child: 
     // SAFETY: the functions may be called at any fork; without memory for the entry they are not called.
     unsafe {
         libc::pthread_atfork(Some(prepare), Some(parent), Some(child));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(variables: &[&CStr]) -> Vec<(String, String)> {
+        let mut entries: Vec<_> = variables.iter().map(|text| text.as_ptr()).collect();
+        entries.push(ptr::null());
+        let mut found = Vec::new();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        // SAFETY: the array ends with null and lives until the end of this function.
+        unsafe {
+            each_in(entries.as_ptr(), b"SLEEPY_", |name, value| {
+                found.push((text(name), text(value)));
+            });
+        }
+        found
+    }
+
+    #[test]
+    fn variables_with_the_prefix_are_found_in_one_pass() {
+        assert_eq!(found(&[]), []);
+        assert_eq!(found(&[c"HOME=/", c"SLEEP=1", c"", c"SLEEPY_"]), []);
+        let pairs = found(&[
+            c"SLEEPY_A=1",
+            c"X=SLEEPY_B=2",
+            c"SLEEPY_C=",
+            c"SLEEPY_D",
+            c"SLEEPY_=e=f",
+        ]);
+        let expected = [("A", "1"), ("C", ""), ("", "e=f")];
+        assert!(
+            pairs
+                .iter()
+                .map(|(name, value)| (&**name, &**value))
+                .eq(expected)
+        );
     }
 }

@@ -164,12 +164,22 @@ impl fmt::Display for Stats {
     }
 }
 
+/// Prints the figures to standard error, as the table that `SLEEPY_STATS=1` gives at exit, without allocating.
+///
+/// # Example
+/// ```
+/// sleepy_alloc::print_stats();
+/// ```
+pub fn print_stats() {
+    os::write_stderr(table::of(&stats()).as_bytes());
+}
+
 /// Has the figures printed to standard error when the process exits, however it calls `exit`.
 ///
 /// The C library may allocate for this, so it must not be called under a lock of the allocator.
 pub(crate) fn print_at_exit() {
     extern "C" fn print() {
-        os::write_stderr(table::of(&stats()).as_str().as_bytes());
+        print_stats();
     }
     os::at_exit(print);
 }

@@ -9,91 +9,38 @@
 #![forbid(unsafe_code)]
 
 use super::Stats;
+use crate::text::Text;
 
-/// Bytes that the table takes at most: the title, and a line for each figure.
-const CAPACITY: usize = 64 * (FIGURES + 1);
+/// Bytes that a line takes at most.
+const LINE_BYTES: usize = 64;
 const FIGURES: usize = 21;
 /// The column in which numbers end.
 const NUMBERS_END: usize = 42;
 
-/// Text in a fixed buffer; what does not fit is left out.
-pub(super) struct Text {
-    bytes: [u8; CAPACITY],
-    length: usize,
-}
+/// The title, and a line for each figure.
+pub(super) type Table = Text<{ LINE_BYTES * (FIGURES + 1) }>;
 
-impl Text {
-    pub(super) fn as_str(&self) -> &str {
-        // Only whole ASCII strings go in.
-        core::str::from_utf8(&self.bytes[..self.length]).unwrap_or("")
+fn push_line(table: &mut Table, name: &str, value: u64) {
+    let start = table.length();
+    table.push(b"  ").push(name.as_bytes());
+    table.push_number_up_to(start, NUMBERS_END, value);
+    let units = if name.ends_with("_bytes") {
+        BYTE_UNITS
+    } else if name.ends_with("_ns") {
+        TIME_UNITS
+    } else {
+        &[]
+    };
+    if let Some((tenths, unit)) = in_units(value, units) {
+        table
+            .push(b"   ")
+            .push_number(tenths / 10)
+            .push(b".")
+            .push_number(tenths % 10)
+            .push(b" ")
+            .push(unit.as_bytes());
     }
-
-    fn push(&mut self, text: &[u8]) {
-        if let Some(place) = self.bytes.get_mut(self.length..self.length + text.len()) {
-            place.copy_from_slice(text);
-            self.length += text.len();
-        }
-    }
-
-    /// Spaces up to a column of the line that began at `start`.
-    fn pad_to(&mut self, start: usize, column: usize) {
-        while self.length < start + column {
-            self.push(b" ");
-        }
-    }
-
-    fn line(&mut self, name: &str, value: u64) {
-        let start = self.length;
-        let digits = Digits::of(value);
-        self.push(b"  ");
-        self.push(name.as_bytes());
-        self.pad_to(start, NUMBERS_END.saturating_sub(digits.text().len()));
-        self.push(digits.text());
-        let units = if name.ends_with("_bytes") {
-            BYTE_UNITS
-        } else if name.ends_with("_ns") {
-            TIME_UNITS
-        } else {
-            &[]
-        };
-        if let Some((tenths, unit)) = in_units(value, units) {
-            self.push(b"   ");
-            self.push(Digits::of(tenths / 10).text());
-            self.push(b".");
-            self.push(Digits::of(tenths % 10).text());
-            self.push(b" ");
-            self.push(unit.as_bytes());
-        }
-        self.push(b"\n");
-    }
-}
-
-/// A number in decimal digits.
-struct Digits {
-    bytes: [u8; 20],
-    first: usize,
-}
-
-impl Digits {
-    fn of(value: u64) -> Self {
-        let mut digits = Self {
-            bytes: [b'0'; 20],
-            first: 20,
-        };
-        let mut rest = value;
-        loop {
-            digits.first -= 1;
-            digits.bytes[digits.first] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 {
-                return digits;
-            }
-        }
-    }
-
-    fn text(&self) -> &[u8] {
-        &self.bytes[self.first..]
-    }
+    table.push(b"\n");
 }
 
 type Units = &'static [(u64, &'static str)];
@@ -109,14 +56,11 @@ fn in_units(value: u64, units: Units) -> Option<(u64, &'static str)> {
 }
 
 /// The table of these figures.
-pub(super) fn of(stats: &Stats) -> Text {
-    let mut table = Text {
-        bytes: [0; CAPACITY],
-        length: 0,
-    };
+pub(super) fn of(stats: &Stats) -> Table {
+    let mut table = Table::new();
     table.push(b"sleepy-alloc\n");
     for (name, value) in figures(stats) {
-        table.line(name, value);
+        push_line(&mut table, name, value);
     }
     table
 }
@@ -200,15 +144,12 @@ mod tests {
 
     #[test]
     fn the_largest_figures_fit() {
-        let mut text = Text {
-            bytes: [0; CAPACITY],
-            length: 0,
-        };
+        let mut table = Table::new();
         for (name, _) in figures(&Stats::default()) {
-            let start = text.length;
-            text.line(name, u64::MAX);
-            let line = &text.as_str()[start..];
-            assert!(line.len() <= 64 && line.ends_with('\n'), "{line}");
+            let start = table.length();
+            push_line(&mut table, name, u64::MAX);
+            let line = &table.as_str()[start..];
+            assert!(line.len() <= LINE_BYTES && line.ends_with('\n'), "{line}");
             assert!(line.contains(&u64::MAX.to_string()), "{line}");
         }
     }
