@@ -13,8 +13,11 @@ pub struct Peer {
     /// Takes the thread's heap back after a wait.
     pub idle_end: Option<fn()>,
     /// The allocator's own counters, for those that have some.
-    pub stats: Option<fn() -> Vec<(&'static str, u64)>>,
+    pub stats: Option<fn() -> Vec<Counter>>,
 }
+
+/// The name of a counter and its value.
+pub type Counter = (&'static str, u64);
 
 impl Peer {
     /// Sleeps as a program that waits would: with the thread's heap lent where the allocator knows of such a thing.
