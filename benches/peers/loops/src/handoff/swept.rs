@@ -1,0 +1,105 @@
+//! Taking a heap back while it is swept.
+//!
+//! Another thread sweeps without rest. The owner reads that thread's CPU clock right before and right after it takes
+//! its heap back: what the sweeper has worked in between is at most the difference, and at most the time that the owner
+//! waited. Both bounds hold more than the sweeper's work: the first what it did after it had given the heap up, the
+//! second the time that it had to wait for a processor. Where the system allows it the owner has a real-time priority,
+//! so that it reads the clock as soon as it is woken.
+
+use super::clock::{self, ThreadClock};
+use crate::Result;
+use crate::mix::Block;
+use crate::usage::Usage;
+use serde_json::{Value, json};
+use sleepy_alloc::{idle_end, idle_start, purge_now, stats};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Blocks of the heap, of 48 bytes.
+const BLOCKS: usize = 1_000_000;
+/// Blocks freed or made between two hand-offs.
+const CHANGES: usize = 3_000;
+/// How long the heap stays lent.
+const LENT: Duration = Duration::from_micros(100);
+
+/// How long the sweeper may take from giving the heap up to counting that.
+const COUNTS_WITHIN: Duration = Duration::from_micros(50);
+
+/// Whether a sweep was stopped since there were `before` of those.
+fn has_aborted(before: u64) -> bool {
+    let start = Instant::now();
+    while start.elapsed() < COUNTS_WITHIN {
+        if stats().aborted_sweeps > before {
+            return true;
+        }
+    }
+    false
+}
+
+/// See the module's documentation.
+pub fn run(rounds: u32) -> Result<Value> {
+    // Relaxed: it only ends the sweeper.
+    static DONE: AtomicBool = AtomicBool::new(false);
+    let sweeper = thread::Builder::new().name("worker".into());
+    let sweeper = sweeper.spawn(|| {
+        while !DONE.load(Ordering::Relaxed) {
+            purge_now();
+        }
+    })?;
+    let clock = ThreadClock::of(&sweeper)?;
+    let is_prompt = clock::run_before_others();
+
+    let mut blocks: Vec<Block> = (0..BLOCKS).map(|n| Block::new(48, n as u32)).collect();
+    let mut all_waits = crate::nanoseconds()?;
+    let mut work = crate::nanoseconds()?;
+    let mut waits = crate::nanoseconds()?;
+    let (mut at, mut switched) = (0, 0);
+    for _ in 0..rounds {
+        for _ in 0..CHANGES {
+            at = (at + 7919) % BLOCKS;
+            if blocks[at].is_some() {
+                blocks[at].free();
+            } else {
+                blocks[at] = Block::new(48, at as u32);
+            }
+        }
+        let aborted = stats().aborted_sweeps;
+        idle_start();
+        thread::sleep(LENT);
+        let switches = Usage::of_thread().preemptions;
+        let before_ns = clock.ns();
+        let start = Instant::now();
+        idle_end();
+        let wait_ns = start.elapsed().as_nanos() as u64;
+        let work_ns = clock.ns() - before_ns;
+        all_waits.saturating_record(wait_ns);
+        if has_aborted(aborted) {
+            // The owner itself lost its processor: the clocks went on without it.
+            if Usage::of_thread().preemptions != switches {
+                switched += 1;
+                continue;
+            }
+            waits.saturating_record(wait_ns);
+            work.saturating_record(work_ns.min(wait_ns));
+        }
+    }
+    DONE.store(true, Ordering::Relaxed);
+    sweeper.join().map_err(|_| "the sweeper failed")?;
+    for block in &mut blocks {
+        block.free();
+    }
+    Ok(json!({
+        "rounds": rounds,
+        "owner_is_prompt": is_prompt,
+        "taken_while_swept": work.len(),
+        "owner_lost_its_processor": switched,
+        "work_p50_ns": work.value_at_quantile(0.5),
+        "work_p99_ns": work.value_at_quantile(0.99),
+        "work_max_ns": work.max(),
+        "wait_p50_ns": waits.value_at_quantile(0.5),
+        "wait_p99_ns": waits.value_at_quantile(0.99),
+        "wait_max_ns": waits.max(),
+        "any_wait_p50_ns": all_waits.value_at_quantile(0.5),
+    }))
+}
