@@ -6,17 +6,22 @@
 
 use crate::heap::inner::{self, Inner};
 use crate::lock::RawLock;
+use crate::scavenger;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 static LOCK: RawLock = RawLock::new();
 /// The heap, once it is needed. Guarded by [`LOCK`].
 static HEAP: AtomicPtr<Inner> = AtomicPtr::new(ptr::null_mut());
 
+/// Somebody holds the lock. Relaxed: the holder reads its own store; to others it is a hint.
+static IN_USE: AtomicBool = AtomicBool::new(false);
+
 /// Runs `f` with the late heap. `None`: there is no memory for it, or `f` says so.
 #[cold]
 pub(crate) fn with<R>(f: impl FnOnce(&Inner) -> Option<R>) -> Option<R> {
     LOCK.lock();
+    IN_USE.store(true, Ordering::Relaxed);
     // SAFETY: heaps are never unmapped.
     let made = unsafe { HEAP.load(Ordering::Relaxed).as_ref() };
     let heap = made.or_else(|| {
@@ -30,8 +35,16 @@ pub(crate) fn with<R>(f: impl FnOnce(&Inner) -> Option<R>) -> Option<R> {
         heap.park.lend();
         result
     });
+    IN_USE.store(false, Ordering::Relaxed);
     LOCK.unlock();
+    scavenger::nudge();
     result
+}
+
+/// Whether some thread has the heap, and perhaps the calling one: then this is no time to start a thread, for which the C
+/// library may allocate.
+pub(crate) fn is_in_use() -> bool {
+    IN_USE.load(Ordering::Relaxed)
 }
 
 /// Keeps the heap out of use while the process forks.

@@ -62,7 +62,7 @@ impl Heap {
         let run = if arena::fits(slices, 1) {
             arena::claim(slices, 1)
         } else {
-            arena::huge::map(bytes)
+            arena::huge::map(bytes, 1)
         }
         .ok_or(AllocError)?;
         let page = heap.new_run(run.ptr, Kind::Collector, slices, bytes);

@@ -14,7 +14,8 @@
 //! | `UNOWNED + MAPPED` | nobody; there is room in it, and allocations can find it | anybody: push, claim |
 //!
 //! A push publishes what the freeing thread did with the block (release) to whoever takes the list (acquire). Giving a
-//! page away publishes everything about it (release) to whoever claims it (acquire). A page can't be given away while
+//! page away publishes everything about it (release) to whoever claims it, and how many blocks are left in it to whoever
+//! pushes (acquire). A page can't be given away while
 //! there are blocks in the list, so no free is overlooked.
 
 use crate::sync::{AtomicU64, Ordering};
@@ -106,7 +107,7 @@ impl RemoteWord {
             let new = u64::from(list.count + 1) << COUNT_SHIFT | block as u64 | flags;
             match self
                 .0
-                .compare_exchange_weak(old, new, Ordering::Release, Ordering::Relaxed)
+                .compare_exchange_weak(old, new, Ordering::AcqRel, Ordering::Relaxed)
             {
                 Ok(_) => {
                     return Pushed {

@@ -19,7 +19,7 @@
 use crate::heap::inner::{self, Inner};
 use crate::purge::{self, Due, HeapPlan, HeapState, Turn};
 use crate::schedule::Schedule;
-use crate::{arena, flight, fork, options, os, stats, thread, unowned};
+use crate::{arena, flight, fork, late, options, os, stats, thread, unowned};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const ABSENT: u32 = 0;
@@ -88,6 +88,9 @@ pub(crate) fn tell_of_frees(heap: &Inner) {
 
 #[cold]
 fn start() {
+    if late::is_in_use() {
+        return;
+    }
     options::start();
     options::fix();
     // What was read or installed just now may say that there is to be none.

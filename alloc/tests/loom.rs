@@ -1,13 +1,17 @@
-//! The park word, the schedule and the lock, in every order that the memory model allows.
+//! The park word, the schedule, the lock, the remote word and the lazy pointer, in every order that the memory model
+//! allows.
 //!
 //! `RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 cargo test -p sleepy-alloc --release --test loom`
 #![cfg(loom)]
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
+use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use loom::thread;
+use sleepy_alloc::lazy::Lazy;
 use sleepy_alloc::lock::Mutex;
 use sleepy_alloc::park::ParkWord;
+use sleepy_alloc::remote::{List, RemoteWord};
 use sleepy_alloc::schedule::Schedule;
 
 /// A heap as far as the models go: a figure that only the one who has the heap may touch. Loom finds every race on it.
@@ -161,5 +165,193 @@ fn a_lock_lets_one_in_at_a_time_and_wakes_who_sleeps() {
             other.join().unwrap();
         }
         assert_eq!(*count.lock(), 3);
+    });
+}
+
+/// Blocks of a page, 8 bytes each, as many as the models need.
+const BLOCKS: usize = 3;
+
+/// A page as far as the models go: cells for its owner, and the words for everybody.
+struct Page {
+    remote: RemoteWord,
+    left: AtomicU32,
+    mapped: AtomicBool,
+    used: UnsafeCell<u32>,
+    links: [UnsafeCell<usize>; BLOCKS],
+    retired: UnsafeCell<u32>,
+}
+
+// SAFETY: the cells belong to the owner, a link to whoever has the block; loom checks that.
+unsafe impl Sync for Page {}
+// SAFETY: as above.
+unsafe impl Send for Page {}
+
+impl Page {
+    fn with_used(used: u32) -> Arc<Self> {
+        Arc::new(Self {
+            remote: RemoteWord::new(),
+            left: AtomicU32::new(0),
+            mapped: AtomicBool::new(false),
+            used: UnsafeCell::new(used),
+            links: std::array::from_fn(|_| UnsafeCell::new(usize::MAX)),
+            retired: UnsafeCell::new(0),
+        })
+    }
+
+    /// The owner counts the blocks of a list as free, following every link.
+    fn fold(&self, list: List) {
+        let mut block = list.head;
+        for _ in 0..list.count {
+            // SAFETY: the list's blocks are the owner's.
+            block = self.links[block / 8 - 1].with(|link| unsafe { *link });
+        }
+        assert_eq!(block, 0, "the list is as long as it says");
+        // SAFETY: the caller is the owner.
+        self.used.with_mut(|used| unsafe { *used -= list.count });
+    }
+
+    /// See `unowned::let_go`.
+    fn let_go(&self) {
+        loop {
+            if let Some(list) = self.remote.take() {
+                self.fold(list);
+            }
+            // SAFETY: the caller is the owner.
+            let used = self.used.with(|used| unsafe { *used });
+            if used == 0 {
+                // SAFETY: as above.
+                self.retired.with_mut(|retired| unsafe { *retired += 1 });
+                return;
+            }
+            self.left.store(used, Ordering::Relaxed);
+            if self.remote.give_away(true) {
+                self.mapped.swap(true, Ordering::Release);
+                return;
+            }
+        }
+    }
+
+    /// See `unowned::claim`.
+    fn claim(&self) -> bool {
+        let Some(list) = self.remote.claim() else {
+            return false;
+        };
+        self.mapped.swap(false, Ordering::Acquire);
+        self.fold(list);
+        true
+    }
+
+    /// See `unowned::push`.
+    fn push(&self, block: usize) {
+        // SAFETY: the block is the caller's until it is pushed.
+        let pushed = self.remote.push(block * 8, |next| {
+            self.links[block - 1].with_mut(|link| unsafe { *link = next });
+        });
+        if pushed.unowned && pushed.count == self.left.load(Ordering::Relaxed) && self.claim() {
+            self.let_go();
+        }
+    }
+
+    /// How often the page's slices were given back, when nobody is left who could.
+    fn times_retired(&self) -> u32 {
+        // SAFETY: all other threads have been joined.
+        self.retired.with(|retired| unsafe { *retired })
+    }
+}
+
+#[test]
+fn the_last_free_gives_an_unowned_page_back_once() {
+    loom::model(|| {
+        let page = Page::with_used(2);
+        page.let_go();
+        let other = {
+            let page = page.clone();
+            thread::spawn(move || page.push(1))
+        };
+        page.push(2);
+        other.join().unwrap();
+        assert_eq!(page.times_retired(), 1);
+    });
+}
+
+#[test]
+fn no_free_is_overlooked_while_a_page_is_given_away() {
+    loom::model(|| {
+        let page = Page::with_used(2);
+        let others = [1, 2].map(|block| {
+            let page = page.clone();
+            thread::spawn(move || page.push(block))
+        });
+        page.let_go();
+        for other in others {
+            other.join().unwrap();
+        }
+        assert_eq!(page.times_retired(), 1);
+    });
+}
+
+#[test]
+fn a_sweep_and_a_free_of_the_last_block_meet() {
+    loom::model(|| {
+        let page = Page::with_used(1);
+        page.let_go();
+        let scavenger = {
+            let page = page.clone();
+            thread::spawn(move || {
+                if page.claim() {
+                    page.let_go();
+                }
+            })
+        };
+        page.push(1);
+        scavenger.join().unwrap();
+        assert_eq!(page.times_retired(), 1);
+    });
+}
+
+#[test]
+fn a_page_with_room_is_claimed_once_or_can_still_be_found() {
+    loom::model(|| {
+        let page = Page::with_used(1);
+        let finder = {
+            let page = page.clone();
+            thread::spawn(move || {
+                page.mapped.swap(false, Ordering::Acquire) && page.remote.claim().is_some()
+            })
+        };
+        page.let_go();
+        let found = finder.join().unwrap();
+        assert_eq!(found, !page.mapped.swap(false, Ordering::Relaxed));
+        assert_eq!(found, !page.remote.is_unowned());
+    });
+}
+
+#[test]
+fn a_lazy_value_is_published_once_and_whole() {
+    loom::model(|| {
+        let lazy = Arc::new(Lazy::<UnsafeCell<u32>>::new());
+        let discarded = Arc::new(AtomicU32::new(0));
+        let get = |lazy: &Lazy<UnsafeCell<u32>>, discarded: &AtomicU32| {
+            // SAFETY: the values are leaked, and discarded ones freed once.
+            let made = unsafe {
+                lazy.get_or_make(
+                    || Some(Box::leak(Box::new(UnsafeCell::new(7))).into()),
+                    |late| {
+                        discarded.fetch_add(1, Ordering::Relaxed);
+                        drop(Box::from_raw(late.as_ptr()));
+                    },
+                )
+            };
+            // SAFETY: nobody writes it.
+            assert_eq!(made.unwrap().with(|value| unsafe { *value }), 7);
+            std::ptr::from_ref(made.unwrap()).addr()
+        };
+        let other = {
+            let (lazy, discarded) = (lazy.clone(), discarded.clone());
+            thread::spawn(move || get(&lazy, &discarded))
+        };
+        let mine = get(&lazy, &discarded);
+        assert_eq!(mine, other.join().unwrap());
+        assert!(discarded.load(Ordering::Relaxed) <= 1);
     });
 }

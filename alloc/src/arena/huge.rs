@@ -1,25 +1,30 @@
 //! Blocks that fit no arena: a mapping for each, with the head of an arena, so that a block's descriptor is found as ever.
 
-use super::{Arena, PAGES_AT, Run, SLICE_BYTES, Slice, pending, places};
+use super::{Arena, MAX_SLICES, PAGES_AT, Run, SLICE_BYTES, Slice, pending, places};
 use crate::os;
+use crate::page::Page;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// Mappings of huge blocks to unmap. Release publishes a block's last use to the acquire of the purger.
 static GIVEN_UP: AtomicPtr<Arena> = AtomicPtr::new(ptr::null_mut());
 
-/// The first data slice in the mapping of a huge block.
-const FIRST: usize = PAGES_AT / SLICE_BYTES + 1;
+/// The first slice behind the head of the mapping of a huge block.
+const FIRST: usize = (PAGES_AT + MAX_SLICES * size_of::<Page>()).div_ceil(SLICE_BYTES);
 
-/// Maps memory for one block that fits no arena. It starts at a slice and has a descriptor like any other.
-pub(crate) fn map(bytes: usize) -> Option<Run> {
-    let arena = Arena::map_head(bytes.checked_add(FIRST * SLICE_BYTES)?)?;
+/// What no system has room for. Asking for it would only use up the addresses that are tried next.
+const MAX_BYTES: usize = 1 << 46;
+
+/// Maps memory for one block that fits no arena. It starts at a multiple of `align` slices, and has a descriptor like any
+/// other: so it starts in the first GiB of the mapping.
+pub(crate) fn map(bytes: usize, align: usize) -> Option<Run> {
+    let index = FIRST.next_multiple_of(align.min(MAX_SLICES));
+    if bytes > MAX_BYTES || index >= MAX_SLICES {
+        return None;
+    }
+    let arena = Arena::map_head(bytes + index * SLICE_BYTES)?;
     Some(Run {
-        ptr: Slice {
-            arena,
-            index: FIRST,
-        }
-        .start(),
+        ptr: Slice { arena, index }.start(),
         zeroed: true,
     })
 }

@@ -24,10 +24,8 @@ impl Inner {
         let align = layout.align().div_ceil(SLICE_BYTES);
         let (run, kind) = if arena::fits(slices, align) {
             (arena::claim(slices, align)?, Kind::Large)
-        } else if align == 1 {
-            (arena::huge::map(bytes)?, Kind::Huge)
         } else {
-            return None;
+            (arena::huge::map(bytes, align)?, Kind::Huge)
         };
         let page = if self.gives_away.get() {
             unowned::new_run(run.ptr, kind, slices, bytes)

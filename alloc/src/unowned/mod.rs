@@ -146,7 +146,6 @@ fn retire(page: &'static Page, tick: u32) {
     poison::unused(page.start(), page.bytes());
     // SAFETY: no block of the page is in use, and it is in no list.
     unsafe { arena::give_back(page.start(), page.slices.get() as usize, tick) };
-    scavenger::nudge();
 }
 
 /// Claims the page for a heap that is about to adopt it. False: somebody else was faster.
@@ -233,8 +232,8 @@ pub(crate) unsafe fn push(page: &'static Page, block: NonNull<u8>, from: Option<
     if pushed.to_map && !map::set(slice, class) {
         page.remote.set_unmapped();
     }
-    // Relaxed: if the page is still as it was when this block was freed, `left` is what was stored before it was given
-    // away; if not, whoever claimed it has seen the block in its list.
+    // Relaxed: the push has acquired what giving the page away released, so `left` is of then, unless the page was
+    // claimed since; and whoever claimed it has seen the block in its list.
     if pushed.count == page.left.load(Ordering::Relaxed)
         && let Some(orphan) = claim(page)
     {
@@ -245,6 +244,7 @@ pub(crate) unsafe fn push(page: &'static Page, block: NonNull<u8>, from: Option<
                 dirty: false,
             },
         );
+        scavenger::nudge();
     }
 }
 
