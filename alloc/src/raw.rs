@@ -18,7 +18,7 @@
 //! ```
 
 use crate::page::Page;
-use crate::{arena, thread};
+use crate::{arena, options, thread};
 use core::alloc::Layout;
 use core::ptr::{self, NonNull};
 
@@ -77,4 +77,11 @@ pub unsafe fn realloc(block: *mut u8, new: Layout) -> *mut u8 {
 /// Whether an address lies in memory that this allocator gives blocks from.
 pub fn is_ours(address: *const u8) -> bool {
     arena::find(address.addr()).is_some()
+}
+
+/// Reads the options from the environment, if that was not done yet.
+///
+/// The first heap does it too, but that may be made before the C library has an environment.
+pub fn start() {
+    options::start();
 }
