@@ -1,8 +1,25 @@
-//! What the kernel says about this process.
+//! What the tests share: what the kernel says about this process, blocks that know their contents, random numbers,
+//! processes of their own.
 #![allow(dead_code, reason = "each test file uses a part of this")]
 
+pub mod block;
+pub mod child;
+pub mod random;
+
 use std::fs;
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+
+/// How long something may take that has to come sometime: long enough for a machine with much else to do.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Keeps the tests of a file apart that look at figures of the whole process.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
 
 /// Resident bytes of this process.
 pub fn rss_bytes() -> usize {
