@@ -48,6 +48,9 @@
 //! A `Vec` or a `HashMap` of the standard library inside an object is one unit of work, however large. A destructor is
 //! one unit too. Types aligned to more than 64 KiB can't live in an arena.
 
+// In a model only the parts that are modelled are compiled, by `tests/loom.rs`.
+#![cfg(not(loom))]
+
 // The derive macros name this crate by an absolute path, here too.
 extern crate self as sleepy_gc;
 

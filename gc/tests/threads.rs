@@ -2,7 +2,8 @@
 
 use sleepy_gc::{
     Arena, DynamicRoot, Finalization, Gc, GcWeak, MarkedArena, Metrics, Mutation, Rootable, Static,
-    idle::SendArena, lock,
+    idle::{GilGuard, SendArena},
+    lock,
 };
 
 /// Does not compile for a type that implements one of the traits: there are two impls then, and `_` could be either.
@@ -24,6 +25,8 @@ type Numbers = Rootable![Gc<'_, u32>];
 
 assert_not!(Arena<Numbers>: Send, Sync);
 assert_not!(SendArena<Numbers>: Sync);
+assert_not!(GilGuard<'static, u32>: Send);
+assert_not!(GilGuard<'static, std::cell::Cell<u32>>: Sync);
 assert_not!(MarkedArena<'static, Numbers>: Send, Sync);
 assert_not!(Mutation<'static>: Send, Sync);
 assert_not!(Finalization<'static>: Send, Sync);

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use super::bell::Bell;
 use super::collector::Collector;
 use super::fd::{Interest, poll_fd};
 use super::site::{Kind, SiteId};
@@ -45,14 +46,16 @@ struct ChildWait<'c> {
 impl Wait for ChildWait<'_> {
     type Event = io::Result<ExitStatus>;
 
+    const HEARS: bool = true;
+
     fn ready(&mut self) -> Option<Self::Event> {
         self.child.try_wait().transpose()
     }
 
-    fn block(&mut self, limit: Option<Duration>) -> Option<Self::Event> {
+    fn block(&mut self, limit: Option<Duration>, bell: Option<&Bell>) -> Option<Self::Event> {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         self.watch
-            .block(limit, || pidfd_open(pid?, PidfdFlags::empty()).ok());
+            .block(limit, bell, || pidfd_open(pid?, PidfdFlags::empty()).ok());
         self.ready()
     }
 }
@@ -81,18 +84,22 @@ impl Watch {
         }
     }
 
-    /// Blocks until the watched one may have ended or the limit has passed; `open` is called the
+    /// Blocks until the watched one may have ended, the limit has passed or the bell was rung; `open` is called the
     /// first time.
     pub(super) fn block(
         &mut self,
         limit: Option<Duration>,
+        bell: Option<&Bell>,
         open: impl FnOnce() -> Option<OwnedFd>,
     ) {
         if let Descriptor::Unopened = self.descriptor {
             self.descriptor = open().map_or(Descriptor::Unavailable, Descriptor::Open);
         }
         if let Descriptor::Open(fd) = &self.descriptor
-            && !matches!(poll_fd(fd.as_fd(), Interest::Readable, limit), Some(Err(_)))
+            && !matches!(
+                poll_fd(fd.as_fd(), Interest::Readable, limit, bell),
+                Some(Err(_))
+            )
         {
             return;
         }

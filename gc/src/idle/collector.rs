@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::bell::Bells;
 use crate::step::{Budget, CollectionPhase, Progress};
 
 /// How deep the mutator's stack is at the wait: marking in a deep stack keeps its garbage alive.
@@ -72,6 +73,12 @@ pub trait Collector {
     /// parking. A collector behind an interpreter lock gives the lock up here as well.
     fn while_released<T>(&mut self, block: impl FnOnce() -> T) -> T {
         block()
+    }
+
+    /// Where a thread that blocks hangs its bell, so that others can ask it to collect what they leave behind. `None`: nobody but
+    /// this thread makes garbage.
+    fn bells(&self) -> Option<&Bells> {
+        None
     }
 
     /// What the collector knows about its heap. The sleeper adds how long the wait may last.

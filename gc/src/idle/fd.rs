@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use smallvec::SmallVec;
 
+use super::bell::Bell;
 use super::collector::Collector;
 use super::site::{Kind, SiteId};
 use super::sleeper::{Sleeper, Wait};
@@ -129,17 +130,38 @@ impl FdsWait<'_> {
             Err(error) => Some(Err(error.into())),
         }
     }
+
+    /// As [`poll`](Self::poll), until the bell is rung.
+    fn poll_with(
+        &mut self,
+        bell: BorrowedFd<'_>,
+        limit: Option<Duration>,
+    ) -> Option<io::Result<usize>> {
+        let mut fds: SmallVec<[PollFd<'_>; 8]> = self.fds.iter().cloned().collect();
+        fds.push(PollFd::from_borrowed_fd(bell, PollFlags::IN));
+        match poll(&mut fds, limit.map(timespec_of).as_ref()) {
+            Ok(0) | Err(Errno::INTR) => None,
+            // The bell or another: which of them, is to be found in our own list.
+            Ok(_) => self.poll(Some(Duration::ZERO)),
+            Err(error) => Some(Err(error.into())),
+        }
+    }
 }
 
 impl Wait for FdsWait<'_> {
     type Event = io::Result<usize>;
 
+    const HEARS: bool = true;
+
     fn ready(&mut self) -> Option<Self::Event> {
         self.poll(Some(Duration::ZERO))
     }
 
-    fn block(&mut self, limit: Option<Duration>) -> Option<Self::Event> {
-        self.poll(limit)
+    fn block(&mut self, limit: Option<Duration>, bell: Option<&Bell>) -> Option<Self::Event> {
+        match bell {
+            None => self.poll(limit),
+            Some(bell) => self.poll_with(bell.fd(), limit),
+        }
     }
 }
 
@@ -151,24 +173,37 @@ struct FdWait<'f> {
 impl Wait for FdWait<'_> {
     type Event = io::Result<()>;
 
+    const HEARS: bool = true;
+
     fn ready(&mut self) -> Option<Self::Event> {
-        poll_fd(self.fd, self.interest, Some(Duration::ZERO))
+        poll_fd(self.fd, self.interest, Some(Duration::ZERO), None)
     }
 
-    fn block(&mut self, limit: Option<Duration>) -> Option<Self::Event> {
-        poll_fd(self.fd, self.interest, limit)
+    fn block(&mut self, limit: Option<Duration>, bell: Option<&Bell>) -> Option<Self::Event> {
+        poll_fd(self.fd, self.interest, limit, bell)
     }
 }
 
-/// One `ppoll`. `None`: not ready, or interrupted by a signal.
+/// One `ppoll`. `None`: not ready, or interrupted by a signal, or by the bell.
 pub(super) fn poll_fd(
     fd: BorrowedFd<'_>,
     interest: Interest,
     limit: Option<Duration>,
+    bell: Option<&Bell>,
 ) -> Option<io::Result<()>> {
-    let mut fds = [PollFd::from_borrowed_fd(fd, flags_of(interest))];
-    match poll(&mut fds, limit.map(timespec_of).as_ref()) {
+    let ours = PollFd::from_borrowed_fd(fd, flags_of(interest));
+    let limit = limit.map(timespec_of);
+    let mut fds = [
+        ours.clone(),
+        // A place that is polled only where there is a bell.
+        bell.map_or(ours, |bell| {
+            PollFd::from_borrowed_fd(bell.fd(), PollFlags::IN)
+        }),
+    ];
+    let used = if bell.is_some() { 2 } else { 1 };
+    match poll(&mut fds[..used], limit.as_ref()) {
         Ok(0) | Err(Errno::INTR) => None,
+        Ok(_) if fds[0].revents().is_empty() => None,
         Ok(_) if fds[0].revents().contains(PollFlags::NVAL) => Some(Err(Errno::BADF.into())),
         Ok(_) => Some(Ok(())),
         Err(error) => Some(Err(error.into())),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
+use super::bell::Bell;
 use super::collector::Collector;
 use super::site::{Kind, SiteId};
 use super::sleeper::{Sleeper, Wait};
@@ -84,7 +85,7 @@ impl Wait for FileLockWait<'_> {
         })
     }
 
-    fn block(&mut self, limit: Option<Duration>) -> Option<Self::Event> {
+    fn block(&mut self, limit: Option<Duration>, _bell: Option<&Bell>) -> Option<Self::Event> {
         let Some(limit) = limit else {
             return self.flock(match self.how {
                 FlockOp::Shared => FlockOperation::LockShared,

@@ -3,6 +3,7 @@
 use std::panic::Location;
 use std::time::Duration;
 
+use super::bell::Bell;
 use super::collector::Collector;
 use super::site::{Kind, SiteId};
 use super::sleeper::{Sleeper, Wait};
@@ -59,12 +60,12 @@ impl<T, R: FnMut() -> bool, B: FnOnce() -> T> Wait for ForeignWait<R, B> {
 
     fn ready(&mut self) -> Option<T> {
         match (self.ready)() {
-            true => self.block(None),
+            true => self.block(None, None),
             false => None,
         }
     }
 
-    fn block(&mut self, _limit: Option<Duration>) -> Option<T> {
+    fn block(&mut self, _limit: Option<Duration>, _bell: Option<&Bell>) -> Option<T> {
         self.block.take().map(|block| block())
     }
 }

@@ -58,12 +58,14 @@
 //! # std::io::Result::Ok(())
 //! ```
 
+pub mod bell;
 mod child;
 mod clock;
 pub mod collector;
 mod fd;
 mod file_lock;
 mod foreign;
+pub mod gil;
 pub mod histogram;
 pub mod policy;
 mod poll;
@@ -78,9 +80,11 @@ mod sync;
 mod thread;
 mod timer;
 
+pub use bell::{Bell, Bells};
 pub use collector::{Collector, IdleHint, StackDepth};
 pub use fd::{Interest, Watched};
 pub use file_lock::FlockOp;
+pub use gil::{Gil, GilGuard};
 pub use histogram::Histogram;
 pub use policy::Policy;
 pub use queue::{Queue, RecvError, SendError};

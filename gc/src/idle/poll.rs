@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use polling::{Events, Poller};
 
+use super::bell::Bell;
 use super::collector::Collector;
 use super::fd::{Interest, poll_fd};
 use super::site::{Kind, SiteId};
@@ -51,8 +52,8 @@ struct PollWait<'p> {
 }
 
 impl PollWait<'_> {
-    fn poll(&mut self, limit: Option<Duration>) -> Option<io::Result<usize>> {
-        match poll_fd(self.poller.as_fd(), Interest::Readable, limit)? {
+    fn poll(&mut self, limit: Option<Duration>, bell: Option<&Bell>) -> Option<io::Result<usize>> {
+        match poll_fd(self.poller.as_fd(), Interest::Readable, limit, bell)? {
             Ok(()) => Some(self.poller.wait(self.events, Some(Duration::ZERO))),
             Err(error) => Some(Err(error)),
         }
@@ -62,11 +63,13 @@ impl PollWait<'_> {
 impl Wait for PollWait<'_> {
     type Event = io::Result<usize>;
 
+    const HEARS: bool = true;
+
     fn ready(&mut self) -> Option<Self::Event> {
-        self.poll(Some(Duration::ZERO))
+        self.poll(Some(Duration::ZERO), None)
     }
 
-    fn block(&mut self, limit: Option<Duration>) -> Option<Self::Event> {
-        self.poll(limit)
+    fn block(&mut self, limit: Option<Duration>, bell: Option<&Bell>) -> Option<Self::Event> {
+        self.poll(limit, bell)
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
+use super::bell::Bell;
 use super::collector::Collector;
 use super::site::{Kind, SiteId};
 use super::sleeper::{Sleeper, Wait};
@@ -225,7 +226,7 @@ impl<T> Wait for RecvWait<'_, T> {
         }
     }
 
-    fn block(&mut self, limit: Option<Duration>) -> Option<Self::Event> {
+    fn block(&mut self, limit: Option<Duration>, _bell: Option<&Bell>) -> Option<Self::Event> {
         let queue = self.queue;
         queue.park(&queue.filled, limit, |state| {
             state.items.is_empty() && !state.closed
@@ -253,7 +254,7 @@ impl<T> Wait for SendWait<'_, T> {
         }
     }
 
-    fn block(&mut self, limit: Option<Duration>) -> Option<Self::Event> {
+    fn block(&mut self, limit: Option<Duration>, _bell: Option<&Bell>) -> Option<Self::Event> {
         let queue = self.queue;
         queue.park(&queue.drained, limit, |state| {
             state.items.len() >= queue.limit && !state.closed

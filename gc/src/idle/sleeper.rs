@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::bell::Bell;
 use super::clock::{cpu_ns, wall_ns};
 use super::collector::{Collector, IdleHint};
 use super::policy::{Policy, ns_of};
@@ -24,6 +25,8 @@ pub struct Sleeper {
     /// Where the last step left the collector: for collectors that do not tell their phase.
     phase: Option<CollectionPhase>,
     interrupt: Option<fn() -> bool>,
+    /// Made when somebody could ring it for the first time.
+    bell: Option<Bell>,
 }
 
 /// What a kind of wait adds to the loop.
@@ -37,11 +40,15 @@ pub(super) trait Wait {
     /// How many steps one wait may make before it blocks.
     const MAX_STEPS: u32 = u32::MAX;
 
+    /// Whether [`block`](Self::block) hears the bell.
+    const HEARS: bool = false;
+
     /// Looks for the event without blocking.
     fn ready(&mut self) -> Option<Self::Event>;
 
-    /// Blocks until the event is there. `None`: the limit has passed, or a signal came, or nothing.
-    fn block(&mut self, limit: Option<Duration>) -> Option<Self::Event>;
+    /// Blocks until the event is there. `None`: the limit has passed, or a signal came, or the bell
+    /// was rung, or nothing.
+    fn block(&mut self, limit: Option<Duration>, bell: Option<&Bell>) -> Option<Self::Event>;
 }
 
 /// With less time left than this a wait blocks at once.
@@ -50,6 +57,11 @@ const MIN_STEP_NS: u64 = 2_000;
 /// A collector that says so often in one wait that it has work, and then does none, is left alone
 /// until the next wait: its word is only a hint.
 const MAX_EMPTY_STEPS: u32 = 1_000;
+
+/// How long a wait that was rung for lets the lock alone when it is kept from a cycle under way;
+/// twice as long each time, up to a second.
+const FIRST_RETRY_NS: u64 = 1_000_000;
+const MAX_RETRIES: u32 = 10;
 
 /// The wait that the loop is in.
 struct Span {
@@ -66,6 +78,10 @@ struct Span {
     started_cycle: bool,
     steps_left: u32,
     empty_steps: u32,
+    /// Another thread has asked for it to be a wait that collects.
+    rung: bool,
+    /// How often it was kept from going on with that.
+    retries: u32,
 }
 
 impl Span {
@@ -103,6 +119,7 @@ impl Sleeper {
             stats: SleepStats::default(),
             phase: None,
             interrupt: None,
+            bell: None,
         }
     }
 
@@ -197,6 +214,8 @@ impl Sleeper {
             started_cycle: false,
             steps_left: W::MAX_STEPS,
             empty_steps: 0,
+            rung: false,
+            retries: 0,
         }
     }
 
@@ -221,7 +240,7 @@ impl Sleeper {
         let mut limit_ns = timeout_ns;
         loop {
             let limit = limit_ns.map(Duration::from_nanos);
-            let event = c.while_released(|| wait.block(limit));
+            let event = c.while_released(|| wait.block(limit, None));
             if event.is_some() || self.is_interrupted() {
                 return event;
             }
@@ -269,11 +288,11 @@ impl Sleeper {
             };
             let Some(budget) = self.next_budget(c, span, elapsed_ns, left_ns) else {
                 let limit_ns = match W::LIMITED {
-                    true => self.look_again_in(c, elapsed_ns, left_ns),
+                    true => self.look_again_in(c, span, elapsed_ns, left_ns),
                     false => left_ns,
                 };
                 let limit = limit_ns.map(Duration::from_nanos);
-                let event = self.blocked(c, || wait.block(limit));
+                let event = self.blocked(c, wait, limit, span);
                 if event.is_some() || self.is_interrupted() {
                     return event;
                 }
@@ -389,13 +408,20 @@ impl Sleeper {
     }
 
     /// How long to block: as long as there is time, or until the wait counts as a long one if a
-    /// cycle is worth starting then.
+    /// cycle is worth starting then, or for a while if it was rung for a cycle that it can't go on
+    /// with because the lock is wanted.
     fn look_again_in<C: Collector>(
         &self,
         c: &C,
+        span: &mut Span,
         elapsed_ns: u64,
         left_ns: Option<u64>,
     ) -> Option<u64> {
+        if span.rung && c.contended() && c.has_work() {
+            let again_ns = FIRST_RETRY_NS << span.retries;
+            span.retries = (span.retries + 1).min(MAX_RETRIES);
+            return Some(left_ns.map_or(again_ns, |ns| ns.min(again_ns)));
+        }
         if !self.policy.switches.starts() || c.contended() || c.has_work() {
             return left_ns;
         }
@@ -410,14 +436,43 @@ impl Sleeper {
         Some(left_ns.map_or(again_ns, |ns| ns.min(again_ns)))
     }
 
-    /// Runs `block` with the heap lent, where the switches allow it.
-    fn blocked<C: Collector, T>(&mut self, c: &mut C, block: impl FnOnce() -> T) -> T {
-        if self.policy.switches.park {
+    /// Blocks, with the heap lent where the switches allow it, and with the bell within hearing.
+    fn blocked<C: Collector, W: Wait>(
+        &mut self,
+        c: &mut C,
+        wait: &mut W,
+        limit: Option<Duration>,
+        span: &mut Span,
+    ) -> Option<W::Event> {
+        let switches = self.policy.switches;
+        let bell = match W::HEARS && switches.collects() {
+            true => self.hang_bell(c),
+            false => None,
+        };
+        let event = if switches.park {
             self.stats.parks += 1;
-            c.while_lent(block)
+            c.while_lent(|| wait.block(limit, bell.as_ref()))
         } else {
-            c.while_released(block)
+            c.while_released(|| wait.block(limit, bell.as_ref()))
+        };
+        if let (Some(bell), Some(bells)) = (&bell, c.bells())
+            && bells.take_down(bell, event.is_none())
+        {
+            self.stats.rings += 1;
+            span.rung = true;
         }
+        event
+    }
+
+    /// Hangs this thread's bell where it can be rung, if it ever can.
+    fn hang_bell<C: Collector>(&mut self, c: &C) -> Option<Bell> {
+        let bells = c.bells()?;
+        if self.bell.is_none() {
+            self.bell = Bell::new();
+        }
+        let bell = self.bell.clone()?;
+        bells.hang(&bell);
+        Some(bell)
     }
 
     fn look<W: Wait>(&mut self, wait: &mut W) -> Option<W::Event> {

@@ -22,6 +22,8 @@ pub struct SleepStats {
     pub forced_ns: u64,
     /// Bytes that steps made while waiting have freed.
     pub freed_bytes: u64,
+    /// Times that another thread has rung for this one to collect.
+    pub rings: u64,
     /// Times the heap was lent.
     pub parks: u64,
     /// CPU time, from the last look that found no event to the look that found it, of every wait

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use super::bell::Bell;
 use super::collector::Collector;
 use super::site::{Kind, SiteId};
 use super::sleeper::{Sleeper, Wait};
@@ -87,7 +88,7 @@ impl<'m, T> Wait for LockWait<'m, T> {
         self.mutex.try_lock()
     }
 
-    fn block(&mut self, limit: Option<Duration>) -> Option<Self::Event> {
+    fn block(&mut self, limit: Option<Duration>, _bell: Option<&Bell>) -> Option<Self::Event> {
         match limit {
             None => Some(self.mutex.lock()),
             Some(limit) => self.mutex.try_lock_for(limit),
@@ -112,7 +113,7 @@ impl<T> Wait for NotifyWait<'_, '_, T> {
         None
     }
 
-    fn block(&mut self, _limit: Option<Duration>) -> Option<bool> {
+    fn block(&mut self, _limit: Option<Duration>, _bell: Option<&Bell>) -> Option<bool> {
         match self.deadline {
             None => {
                 self.condvar.wait(self.guard);
@@ -137,7 +138,7 @@ impl<T, F: FnMut(&mut T) -> bool> Wait for ConditionWait<'_, T, F> {
         (!(self.condition)(&mut guard)).then_some(())
     }
 
-    fn block(&mut self, limit: Option<Duration>) -> Option<()> {
+    fn block(&mut self, limit: Option<Duration>, _bell: Option<&Bell>) -> Option<()> {
         let mut guard = self.mutex.lock();
         // Looked at again under the lock: a notification before it would be lost.
         if !(self.condition)(&mut guard) {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use super::bell::Bell;
 use super::child::Watch;
 use super::collector::Collector;
 use super::site::{Kind, SiteId};
@@ -41,13 +42,15 @@ struct ThreadWait<'h, T> {
 impl<T> Wait for ThreadWait<'_, T> {
     type Event = ();
 
+    const HEARS: bool = true;
+
     fn ready(&mut self) -> Option<()> {
         self.handle.is_finished().then_some(())
     }
 
-    fn block(&mut self, limit: Option<Duration>) -> Option<()> {
+    fn block(&mut self, limit: Option<Duration>, bell: Option<&Bell>) -> Option<()> {
         let handle = self.handle;
-        self.watch.block(limit, || thread_descriptor(handle));
+        self.watch.block(limit, bell, || thread_descriptor(handle));
         self.ready()
     }
 }

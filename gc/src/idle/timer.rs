@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use rustix::thread::nanosleep;
 
+use super::bell::Bell;
 use super::collector::Collector;
-use super::fd::timespec_of;
+use super::fd::{Interest, poll_fd, timespec_of};
 use super::site::{Kind, SiteId};
 use super::sleeper::{Sleeper, Wait};
 
@@ -23,12 +24,19 @@ impl Wait for TimerWait {
     /// There is no event: the timeout is all that ends this wait.
     type Event = Infallible;
 
+    const HEARS: bool = true;
+
     fn ready(&mut self) -> Option<Infallible> {
         None
     }
 
-    fn block(&mut self, limit: Option<Duration>) -> Option<Infallible> {
-        nap(limit.unwrap_or(Duration::MAX));
+    fn block(&mut self, limit: Option<Duration>, bell: Option<&Bell>) -> Option<Infallible> {
+        match bell {
+            None => nap(limit.unwrap_or(Duration::MAX)),
+            Some(bell) => {
+                poll_fd(bell.fd(), Interest::Readable, limit, None);
+            }
+        }
         None
     }
 }

@@ -1,0 +1,74 @@
+//! What the lock is built on: an atomic, a pause, places to sleep in, and its two figures. `tests/loom.rs` has a model of the same.
+
+pub(super) use std::sync::atomic::{AtomicU32, Ordering};
+
+use std::sync::OnceLock;
+
+use parking_lot_core::{DEFAULT_PARK_TOKEN, DEFAULT_UNPARK_TOKEN, ParkResult, park, unpark_one};
+
+/// Pauses that the heir makes before it sleeps.
+pub(super) const SPINS: u32 = 100;
+
+/// How often an heir is overtaken at most.
+pub(super) const OVERTAKES: u32 = 4;
+
+/// Tells the processor that this is a spin loop.
+#[inline]
+pub(super) fn pause() {
+    std::hint::spin_loop();
+}
+
+/// Whether the holder can be running while this thread spins.
+pub(super) fn may_spin() -> bool {
+    static MANY: OnceLock<bool> = OnceLock::new();
+    *MANY.get_or_init(|| std::thread::available_parallelism().is_ok_and(|count| count.get() > 1))
+}
+
+/// A place for threads to sleep in, which are woken in the order in which they came.
+///
+/// Going to sleep and waking exclude each other, so a wake is lost only on a thread that has yet to look whether it should sleep.
+pub(super) struct Berth {
+    /// Its address is the berth's name.
+    _name: u8,
+}
+
+impl Berth {
+    pub(super) const fn new() -> Self {
+        Self { _name: 0 }
+    }
+
+    fn key(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Sleeps until it is woken, if `wanted` still says so. Whether it has slept.
+    ///
+    /// `wanted` is called with the berth locked: it may look at atomics, and nothing else.
+    pub(super) fn sleep_if(&self, wanted: impl FnOnce() -> bool) -> bool {
+        // SAFETY: the key is the address of a field of our own; `wanted` only looks at an atomic, and without a timeout the last
+        // callback is never called.
+        let result = unsafe {
+            park(
+                self.key(),
+                wanted,
+                || (),
+                |_, _| (),
+                DEFAULT_PARK_TOKEN,
+                None,
+            )
+        };
+        matches!(result, ParkResult::Unparked(_))
+    }
+
+    /// Wakes the first sleeper. `before` is told whether there is one, with the berth locked: it may change atomics, and nothing
+    /// else.
+    pub(super) fn wake_one(&self, before: impl FnOnce(bool)) {
+        // SAFETY: as above; the callback only changes an atomic.
+        unsafe {
+            unpark_one(self.key(), |result| {
+                before(result.unparked_threads == 1);
+                DEFAULT_UNPARK_TOKEN
+            });
+        }
+    }
+}
