@@ -9,7 +9,8 @@ use crate::idle::{Collector, IdleHint};
 use crate::metrics::Metrics;
 use crate::mutation::{Finalization, Mutation};
 use crate::pacing::MAX_STEP_BYTES;
-use crate::step::{Budget, CollectionPhase, Progress};
+pub use crate::step::CollectionPhase;
+use crate::step::{Budget, Progress};
 
 /// A family of root types, one for each lifetime `'gc`.
 pub trait Rootable<'a> {
@@ -207,6 +208,7 @@ where
     /// Whether a step is due.
     #[inline]
     pub fn debt_due(&self) -> bool {
+        self.context.take_adjustment();
         self.context.debt_due()
     }
 

@@ -7,6 +7,8 @@ use crate::{Gc, GcWeak};
 
 #[doc(inline)]
 pub use crate::{__dyn_collect as dyn_collect, static_collect};
+#[doc(inline)]
+pub use sleepy_gc_derive::Collect;
 
 /// A type whose values may be owned by objects of an arena, since the collector can find the pointers in them.
 ///

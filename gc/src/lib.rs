@@ -40,7 +40,7 @@
 //! - [`collections`] and [`ephemeron`] hold what would otherwise be one long step or escape the accounting: use them in
 //!   place of `Vec` and `HashMap` for anything that can grow large.
 //! - [`Collect`] is the contract of what may live in an arena; derive it. [`barrier`] and [`lock`] have interior
-//!   mutability; [`roots`] has handles that leave the callback.
+//!   mutability; [`dynamic_roots`] has handles that leave the callback.
 //! - [`metrics`] counts, for one arena and for all.
 //!
 //! # Limits
@@ -60,6 +60,7 @@ pub mod collect;
 mod collect_impls;
 mod collect_impls_optional;
 pub mod collections;
+pub mod dynamic_roots;
 pub mod ephemeron;
 mod error;
 pub mod finalize;
@@ -70,30 +71,29 @@ pub mod lock;
 pub mod metrics;
 mod mutation;
 pub mod pacing;
-pub mod roots;
 pub mod send_root;
 mod static_;
 pub mod step;
 mod unsize;
 mod weak;
-pub mod zst;
+pub mod zst_cache;
 
 pub use arena::{__DynRootable, Arena, MarkedArena, ParkedArena, Root, Rootable, rootless_mutate};
 pub use collect::{__MustNotImplDrop, Collect};
+pub use dynamic_roots::{DynamicRoot, DynamicRootSet, MismatchedRootSet};
 pub use error::AllocError;
 pub use gc::Gc;
 pub use heap::set_zeal;
 pub use lock::{GcLock, GcOnceLock, GcRefLock, Lock, OnceLock, RefLock};
 pub use metrics::Metrics;
 pub use mutation::{Finalization, Mutation};
-pub use roots::{DynamicRoot, DynamicRootSet, MismatchedRootSet};
 pub use send_root::SendRoot;
 #[doc(hidden)]
 pub use sleepy_gc_derive::__unelide_lifetimes;
-pub use sleepy_gc_derive::{Collect, SendRoot};
+pub use sleepy_gc_derive::SendRoot;
 pub use static_::Static;
 pub use step::{Budget, CollectionPhase, Progress};
 #[doc(hidden)]
 pub use unsize::__Unsize;
 pub use weak::GcWeak;
-pub use zst::ZstCache;
+pub use zst_cache::ZstCache;

@@ -1,26 +1,34 @@
 //! When a cycle starts, and how much work an allocated byte owes. Pure: bytes in, bytes out.
 //!
+//! The knobs are gc-arena's, and so is what they mean, but for the unit: gc-arena 0.7 counts objects, we count bytes, of
+//! objects and payload alike. (A program whose few objects own much would otherwise starve its collector.)
+//!
 //! # Derivation
 //!
 //! Let `L` be the bytes found live by the last cycle. The next one starts when the heap holds `(1 + s) L` bytes
-//! (`s` = [`sleep_factor`](Pacing::sleep_factor)). While it is under way, each allocated byte owes `m` bytes of work
-//! ([`work_factor`](Pacing::work_factor)). The work of a cycle is
+//! (`s` = [`sleep_factor`](Pacing::sleep_factor)). While it is under way, each allocated byte is a debt of one. Work
+//! pays it off: a byte on one of these paths through a cycle pays, in all,
 //!
-//! - marking: each live object once, at most what is reachable when marking ends;
-//! - sweeping: each page once, at [`SWEEP_DIVISOR`]-th of its bytes.
+//! - what is remembered: `mark + trace + keep`;
+//! - what is forgotten: `drop + free`;
+//! - what is forgotten but held by a weak pointer: `mark + drop + keep` at most.
 //!
-//! **A cycle always ends.** An object that is allocated while marking is white: it adds at most its own size to the
-//! marking, so `A` bytes allocated in a cycle add at most `A (1 + 1/8)` to the work and pay for `m A` of it. With
-//! `m > 1 + 1/8` the work left shrinks with every byte: `A ≤ W / (m - 9/8)`, where `W` is the work that was there at the
-//! start. Re-tracing does not break this: a store raises a forward barrier or marks one parent gray again, which is
-//! work that a mutator does store by store; it is not counted as work done, and hence pays for nothing.
+//! **A cycle always ends.** Let `p` be the largest of the three sums. What is there when the cycle starts, `W` bytes,
+//! pays for at most `p W`. An object that is allocated while marking is white: it goes one of the paths too, so `A`
+//! bytes allocated in a cycle bring `A` of debt and at most `p A` of work that pays for it. With `p < 1` the cycle is
+//! over when `A (1 - p) = p W`, or before. [`Pacing::checked`] scales factors whose sums exceed [`MAX_PATH`] down, so
+//! that this holds whatever was set. Re-tracing does not break it: a store raises a forward barrier or marks one parent
+//! gray again, which is work that a mutator does store by store.
 //!
 //! **The peak.** What dies while a cycle marks may survive it: with a constant live size `l`, a cycle finds at most
-//! `L = l + a`, where `a ≤ l / (m - 9/8)` was allocated while it marked, and the heap never holds more than
-//! `(1 + s) L + A`. The defaults `s = 0.6`, `m = 10` give `a ≤ 0.12 l`, `A ≤ 0.15 l`: a peak of 1.94 `l`, and at most
-//! `1 + s` bytes marked and swept for each `s` bytes allocated.
+//! `L = l + a`, where `a ≤ l (mark + trace) / (1 - p)` was allocated while it marked, and the heap never holds more than
+//! `(1 + s) L + A`. The defaults `s = 0.6`, `p = 0.1125` give `a ≤ 0.12 l`, `A ≤ 0.15 l`: a peak of 1.94 `l`.
 //!
-//! A step that is due pays [`GRANULE_BYTES`] ahead, so that steps are neither tiny nor constant.
+//! # Work
+//!
+//! Steps count *work*: a byte that is marked, and traced where its type needs that, is one. What sweeping counts for
+//! follows from the other factors ([`SweepPrices`]). A step that is due pays [`GRANULE_BYTES`] ahead, so that steps are
+//! neither tiny nor constant.
 
 /// The constants of pacing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,36 +36,124 @@ pub struct Pacing {
     /// How much may be allocated between two cycles, as a part of what the last one found live.
     pub sleep_factor: f64,
     /// How much may be allocated between two cycles at least, in bytes.
-    pub min_sleep_bytes: usize,
-    /// Bytes of work that an allocated byte owes while a cycle is under way; at least [`MIN_WORK_FACTOR`] is used.
-    pub work_factor: f64,
+    pub min_sleep: usize,
+    /// What a byte pays off when its object is marked.
+    pub mark_factor: f64,
+    /// What a byte pays off when its object is traced. (Marking and tracing are paid for together, when an object is
+    /// marked, also where there is nothing to trace.)
+    pub trace_factor: f64,
+    /// What a byte that survives pays off when its page is swept.
+    pub keep_factor: f64,
+    /// What a byte pays off when the destructor of its object has run.
+    pub drop_factor: f64,
+    /// What a byte that does not survive pays off when its page is swept. Free cells of the page count too.
+    pub free_factor: f64,
 }
-
-/// Sweeping a byte of a page costs this fraction of marking one.
-pub(crate) const SWEEP_DIVISOR: usize = 8;
 
 /// Work that one forced step does at most, however large the debt is: the rest is due at the next safe point.
 pub(crate) const MAX_STEP_BYTES: usize = 512 * 1024;
 
-/// With less work for each byte a cycle would be long, or not end at all.
-pub const MIN_WORK_FACTOR: f64 = 2.0;
+/// What the stages between mark and sweep look at costs this fraction of marking it.
+pub(crate) const STAGE_DIVISOR: usize = 8;
+
+/// The most that a byte may pay off on its path through a cycle: with more, a cycle would be long, or not end at all.
+pub const MAX_PATH: f64 = 0.5;
 
 /// Bytes that may be allocated between two steps of a cycle that are due.
 pub(crate) const GRANULE_BYTES: usize = 16 * 1024;
+
+/// With less paid off for each byte that is marked, a step that is due runs the cycle to its end.
+const MIN_MARK: f64 = 1e-6;
+
+/// What sweeping counts for, in bytes of work for each byte.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SweepPrices {
+    keep: f64,
+    drop: f64,
+    free: f64,
+}
+
+impl SweepPrices {
+    /// The work of sweeping a page of which so many bytes survive, and so many do not.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "saturates"
+    )]
+    pub(crate) fn page(&self, kept_bytes: usize, freed_bytes: usize) -> usize {
+        (kept_bytes as f64 * self.keep + freed_bytes as f64 * self.free) as usize
+    }
+
+    /// The work of running the destructors of objects of so many bytes.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "saturates"
+    )]
+    pub(crate) fn dropped(&self, bytes: usize) -> usize {
+        (bytes as f64 * self.drop) as usize
+    }
+}
 
 impl Pacing {
     /// What suits a program that shares its machine: see the module's derivation.
     pub const DEFAULT: Self = Self {
         sleep_factor: 0.6,
-        min_sleep_bytes: 512 * 1024,
-        work_factor: 10.0,
+        min_sleep: 512 * 1024,
+        mark_factor: 0.02,
+        trace_factor: 0.08,
+        keep_factor: 0.0125,
+        drop_factor: 0.0125,
+        free_factor: 0.0125,
     };
 
-    /// Each step that is due runs a cycle from its start to its end.
+    /// Each step that is due runs a cycle from its start to its end: work pays nothing off.
     pub const STOP_THE_WORLD: Self = Self {
-        work_factor: f64::INFINITY,
-        ..Self::DEFAULT
+        sleep_factor: 1.0,
+        min_sleep: Self::DEFAULT.min_sleep,
+        mark_factor: 0.0,
+        trace_factor: 0.0,
+        keep_factor: 0.0,
+        drop_factor: 0.0,
+        free_factor: 0.0,
     };
+
+    /// These constants, with those that make no sense (negative, not a number) taken for 0, and the factors scaled down
+    /// together where a cycle might not end with them.
+    #[must_use]
+    pub fn checked(self) -> Self {
+        let sane = |factor: f64| if factor > 0.0 { factor } else { 0.0 };
+        let mut sane = Self {
+            sleep_factor: sane(self.sleep_factor),
+            min_sleep: self.min_sleep,
+            mark_factor: sane(self.mark_factor),
+            trace_factor: sane(self.trace_factor),
+            keep_factor: sane(self.keep_factor),
+            drop_factor: sane(self.drop_factor),
+            free_factor: sane(self.free_factor),
+        };
+        let path = (sane.mark_factor + sane.trace_factor + sane.keep_factor)
+            .max(sane.drop_factor + sane.free_factor)
+            .max(sane.mark_factor + sane.drop_factor + sane.keep_factor);
+        if path > MAX_PATH {
+            // An infinite factor leaves the others nothing, and is as much as there may be.
+            let scale = |factor: f64| {
+                if factor.is_infinite() {
+                    MAX_PATH / 3.0
+                } else {
+                    factor * (MAX_PATH / path)
+                }
+            };
+            sane.mark_factor = scale(sane.mark_factor);
+            sane.trace_factor = scale(sane.trace_factor);
+            sane.keep_factor = scale(sane.keep_factor);
+            sane.drop_factor = scale(sane.drop_factor);
+            sane.free_factor = scale(sane.free_factor);
+        }
+        sane
+    }
 
     /// The heap size at which the next cycle starts.
     #[must_use]
@@ -74,7 +170,7 @@ impl Pacing {
         reason = "saturates"
     )]
     pub fn sleep_bytes(&self, live_bytes: usize) -> usize {
-        ((live_bytes as f64 * self.sleep_factor.max(0.0)) as usize).max(self.min_sleep_bytes)
+        ((live_bytes as f64 * self.sleep_factor.max(0.0)) as usize).max(self.min_sleep)
     }
 
     /// What may be allocated before the next cycle, when one has ended and the heap holds `heap_bytes`.
@@ -88,7 +184,8 @@ impl Pacing {
             .max(self.sleep_bytes(live_bytes) / 4)
     }
 
-    /// The work, in bytes, that brings `credit` back to a granule; 0 while the credit is not used up.
+    /// The work, in bytes, that brings `credit` back to a granule; 0 while the credit is not used up. `usize::MAX`
+    /// where no work ever does.
     #[must_use]
     #[allow(
         clippy::cast_possible_truncation,
@@ -100,8 +197,12 @@ impl Pacing {
         if credit >= 0 {
             return 0;
         }
+        let paid = self.paid_by_work();
+        if paid < MIN_MARK {
+            return usize::MAX;
+        }
         let owed = credit.unsigned_abs().saturating_add(GRANULE_BYTES);
-        (owed as f64 * self.effective_work_factor()) as usize
+        (owed as f64 / paid) as usize
     }
 
     /// The credit that work earns.
@@ -113,11 +214,24 @@ impl Pacing {
         reason = "saturates"
     )]
     pub fn credit_of_work(&self, work_bytes: usize) -> usize {
-        (work_bytes as f64 / self.effective_work_factor()) as usize
+        (work_bytes as f64 * self.paid_by_work()) as usize
     }
 
-    fn effective_work_factor(&self) -> f64 {
-        self.work_factor.max(MIN_WORK_FACTOR)
+    /// What a byte of work pays off.
+    fn paid_by_work(&self) -> f64 {
+        let checked = self.checked();
+        checked.mark_factor + checked.trace_factor
+    }
+
+    /// What sweeping counts for.
+    pub(crate) fn sweep_prices(&self) -> SweepPrices {
+        let checked = self.checked();
+        let paid = (checked.mark_factor + checked.trace_factor).max(MIN_MARK);
+        SweepPrices {
+            keep: checked.keep_factor / paid,
+            drop: checked.drop_factor / paid,
+            free: checked.free_factor / paid,
+        }
     }
 }
 
@@ -132,14 +246,15 @@ mod tests {
     use super::*;
 
     /// A program that allocates for ever with a constant live size, and pays what is due at once: the peak of its heap
-    /// and the work that a cycle took, in the third cycle.
+    /// and the work that a cycle took, in the third cycle. All that it allocates survives the cycle under way.
     fn simulate(pacing: Pacing, live: usize) -> (usize, usize) {
+        let prices = pacing.sweep_prices();
         let (mut heap, mut peak, mut work_of_cycle) = (live, 0, 0);
         let mut credit = pacing.credit_after_cycle(live, heap) as isize;
         for cycle in 0..3 {
             // Asleep.
             heap += credit as usize;
-            let mut work_left = live + heap / SWEEP_DIVISOR;
+            let mut work_left = live + prices.page(live, heap - live);
             work_of_cycle = work_left;
             credit = -1;
             let garbage = heap - live;
@@ -155,9 +270,9 @@ mod tests {
                 allocated += step;
                 credit -= step as isize;
                 // All of it may have to be marked, and is swept.
-                work_left += step + step / SWEEP_DIVISOR;
+                work_left += step + prices.page(step, 0);
                 assert!(
-                    allocated < 2 * live.max(pacing.min_sleep_bytes),
+                    allocated < 4 * live.max(pacing.min_sleep),
                     "cycle {cycle} does not end"
                 );
             }
@@ -166,6 +281,20 @@ mod tests {
             credit = pacing.credit_after_cycle(live, heap) as isize;
         }
         (peak, work_of_cycle)
+    }
+
+    fn path(pacing: Pacing) -> f64 {
+        let Pacing {
+            mark_factor: mark,
+            trace_factor: trace,
+            keep_factor: keep,
+            drop_factor: drop,
+            free_factor: free,
+            ..
+        } = pacing;
+        (mark + trace + keep)
+            .max(drop + free)
+            .max(mark + drop + keep)
     }
 
     #[test]
@@ -178,14 +307,31 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_ends_even_with_the_smallest_work_factor() {
-        simulate(
-            Pacing {
-                work_factor: 0.0,
-                ..Pacing::DEFAULT
-            },
-            1 << 20,
-        );
+    fn a_cycle_ends_whatever_was_set() {
+        let absurd = [0.0, 0.3, 1.0, 1e9, f64::INFINITY, f64::NAN, -1.0];
+        for mark in absurd {
+            for trace in absurd {
+                for keep in absurd {
+                    let pacing = Pacing {
+                        mark_factor: mark,
+                        trace_factor: trace,
+                        keep_factor: keep,
+                        drop_factor: trace,
+                        free_factor: keep,
+                        ..Pacing::DEFAULT
+                    };
+                    let checked = path(pacing.checked());
+                    assert!((0.0..=MAX_PATH + 1e-9).contains(&checked), "{pacing:?}");
+                    simulate(pacing, 1 << 20);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn factors_that_are_all_right_are_left_alone() {
+        assert_eq!(Pacing::DEFAULT.checked(), Pacing::DEFAULT);
+        assert_eq!(Pacing::STOP_THE_WORLD.checked(), Pacing::STOP_THE_WORLD);
     }
 
     #[test]
@@ -206,6 +352,10 @@ mod tests {
     fn stopping_the_world_owes_everything() {
         assert_eq!(Pacing::STOP_THE_WORLD.debt_bytes(-1), usize::MAX);
         assert_eq!(Pacing::DEFAULT.debt_bytes(0), 0);
+        assert_eq!(
+            Pacing::STOP_THE_WORLD.sweep_prices().page(1 << 30, 1 << 30),
+            0
+        );
     }
 
     #[test]

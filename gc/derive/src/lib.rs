@@ -57,7 +57,8 @@ pub fn derive_collect(input: TokenStream) -> TokenStream {
 /// Derives `SendRoot`: the compiler checks that each field is `SendRoot` too.
 ///
 /// A field that holds no pointer into the arena may carry `#[send_root(send)]` and must then be `Send`; a field with
-/// `#[collect(require_static)]` is taken for such a one.
+/// `#[collect(require_static)]` is taken for such a one. The type may say `#[send_root(crate = path)]`; what it says of
+/// that in `#[collect(...)]` holds here too.
 #[proc_macro_derive(SendRoot, attributes(send_root, collect))]
 pub fn derive_send_root(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

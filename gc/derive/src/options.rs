@@ -116,6 +116,28 @@ impl Options {
     }
 }
 
+/// The path of the crate for `derive(SendRoot)`: what `#[send_root(crate = ...)]` says, or else the same of `collect`.
+pub fn crate_of_send_root(
+    ident: &syn::Ident,
+    attributes: &[Attribute],
+) -> syn::Result<Option<Path>> {
+    let mut krate = None;
+    if let Some(attribute) = the_attribute(attributes, "send_root")? {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("crate") {
+                let path = value_or_string(&meta)?;
+                set(&mut krate, path, &meta, "`crate`")
+            } else {
+                Err(meta.error("unknown option: expected `crate`"))
+            }
+        })?;
+    }
+    if krate.is_none() && the_attribute(attributes, "collect")?.is_some() {
+        krate = Options::of_type(ident, attributes)?.krate;
+    }
+    Ok(krate)
+}
+
 /// Whether a field says `#[collect(require_static)]`.
 pub fn field_is_static(field: &Field) -> syn::Result<bool> {
     field_says(field, "collect", "require_static")

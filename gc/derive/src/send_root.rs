@@ -7,13 +7,16 @@ use syn::{DeriveInput, parse_quote, spanned::Spanned};
 use crate::{
     fields::{self, mentioned_parameters},
     krate,
-    options::{field_is_send, field_is_static},
+    options::{crate_of_send_root, field_is_send, field_is_static},
 };
 
 /// The impl, and a function whose body the compiler can only accept if every field may move between threads. (Bounds on the impl
 /// would do that too, but a type that points to itself could never satisfy them.)
 pub fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
-    let krate = krate::path();
+    let krate = match crate_of_send_root(&input.ident, &input.attrs)? {
+        Some(path) => quote!(#path),
+        None => krate::path(),
+    };
     let variants = fields::variants(input)?;
     let mut checks = Vec::new();
     let mut types = Vec::new();

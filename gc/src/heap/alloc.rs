@@ -87,7 +87,8 @@ impl Context {
         loop {
             if let Some(page) = space.open.get() {
                 if let Some((word, cells)) = page.reserve(space.word.get(), limit, black) {
-                    self.charge(cells.count_ones() as usize * space.cell_bytes);
+                    let count = cells.count_ones() as usize;
+                    self.charge(count, count * space.cell_bytes);
                     space.install(page, word, cells);
                     return Some(());
                 }
@@ -171,7 +172,7 @@ impl Context {
         if self.phase.get() == Phase::Clearing {
             page.set_marked(Bit::of(0));
         }
-        self.charge(bytes);
+        self.charge(1, bytes);
         Some(page.cell(0))
     }
 
@@ -220,7 +221,7 @@ impl Context {
     /// Notes that memory has run out: a step is due, and the next cycle is an emergency.
     fn refuse(&self) {
         self.refused.set(true);
-        self.credit.set(self.credit.get().min(-1));
+        self.make_due();
     }
 
     /// As [`Context::alloc`] after it has failed: draws on the reserve beyond the heap limit, or aborts.
@@ -269,9 +270,8 @@ impl Context {
         }
         page.clear_marked(bit);
         page.clear_allocated(bit);
-        self.discharge(page.cell_bytes);
-        self.credit
-            .set(self.credit.get().saturating_add_unsigned(page.cell_bytes));
+        self.discharge(1, page.cell_bytes);
+        self.earn(page.cell_bytes);
         if self.zeal.is_some() {
             // SAFETY: the cell is free.
             unsafe { zeal::poison(object, page.cell_bytes) };

@@ -115,8 +115,10 @@ impl Context {
         let metrics = Metrics::new();
         metrics::register(&metrics);
         let credit = metrics.pacing().credit_after_cycle(0, 0);
+        let credit = isize::try_from(credit).unwrap_or(isize::MAX);
+        metrics.set_credit(credit);
         Box::new(Self {
-            credit: Cell::new(isize::try_from(credit).unwrap_or(isize::MAX)),
+            credit: Cell::new(credit),
             barrier: Cell::new(false),
             phase: Cell::new(Phase::Sleeping),
             cache: [const {
@@ -164,9 +166,35 @@ impl Context {
     #[inline]
     pub(crate) fn enter(&self) {
         self.mutated.set(true);
+        self.take_adjustment();
         if self.zeal.as_ref().is_some_and(Zeal::is_due) {
-            self.credit.set(self.credit.get().min(-1));
+            self.make_due();
         }
+    }
+
+    /// Takes over what was added to the debt from outside.
+    #[inline]
+    pub(crate) fn take_adjustment(&self) {
+        let bytes = self.metrics.take_adjustment();
+        if bytes != 0 {
+            self.set_credit(self.credit.get().saturating_sub(bytes));
+        }
+    }
+
+    /// Sets what may be allocated before a step is due.
+    pub(super) fn set_credit(&self, bytes: isize) {
+        self.credit.set(bytes);
+        self.metrics.set_credit(bytes);
+    }
+
+    /// Adds to what may be allocated before a step is due.
+    pub(super) fn earn(&self, bytes: usize) {
+        self.set_credit(self.credit.get().saturating_add_unsigned(bytes));
+    }
+
+    /// Makes a step due.
+    pub(super) fn make_due(&self) {
+        self.set_credit(self.credit.get().min(-1));
     }
 
     /// Notes that the root may change.
@@ -174,8 +202,20 @@ impl Context {
         self.root_gray.set(self.barrier.get());
     }
 
+    /// The counters, brought up to date.
     pub(crate) fn metrics(&self) -> &Metrics {
+        self.metrics.set_reserved(self.reserved().0);
         &self.metrics
+    }
+
+    /// Cells that are reserved but hold no object yet, and their bytes.
+    fn reserved(&self) -> (usize, usize) {
+        let (mut cells, mut bytes) = (0, 0);
+        self.each_space(|space| {
+            cells += space.reserved();
+            bytes += space.reserved() * space.cell_bytes;
+        });
+        (cells, bytes)
     }
 
     pub(crate) fn heap(&self) -> &sleepy_alloc::Heap {
@@ -202,6 +242,7 @@ impl Context {
     }
 
     pub(crate) fn allocation_debt(&self) -> usize {
+        self.take_adjustment();
         if self.debt_due() {
             self.metrics.pacing().debt_bytes(self.credit.get())
         } else {
@@ -215,33 +256,30 @@ impl Context {
 
     pub(crate) fn add_external_bytes(&self, bytes: usize) {
         self.metrics.add_external(bytes);
-        self.charge(bytes);
+        self.charge(0, bytes);
     }
 
     pub(crate) fn sub_external_bytes(&self, bytes: usize) {
         let bytes = self.metrics.sub_external(bytes);
-        self.discharge(bytes);
+        self.discharge(0, bytes);
     }
 
-    /// Counts bytes that were allocated.
-    pub(super) fn charge(&self, bytes: usize) {
-        self.metrics.add_heap(bytes);
-        self.credit
-            .set(self.credit.get().saturating_sub_unsigned(bytes));
+    /// Counts cells, or external memory, that were allocated.
+    pub(super) fn charge(&self, cells: usize, bytes: usize) {
+        self.metrics.add_heap(cells, bytes);
+        self.set_credit(self.credit.get().saturating_sub_unsigned(bytes));
     }
 
-    /// Counts bytes that were freed.
-    pub(super) fn discharge(&self, bytes: usize) {
-        self.metrics.sub_heap(bytes);
+    /// Counts objects, or external memory, that were freed.
+    pub(super) fn discharge(&self, objects: usize, bytes: usize) {
+        self.metrics.sub_heap(objects, bytes);
         self.freed_unreported
             .set(self.freed_unreported.get() + bytes);
     }
 
     /// Heap bytes without cells that are reserved but hold no object yet.
     pub(crate) fn exact_heap_bytes(&self) -> usize {
-        let mut bytes = self.metrics.heap_bytes();
-        self.each_space(|space| bytes -= space.reserved() * space.cell_bytes);
-        bytes
+        self.metrics.heap_bytes() - self.reserved().1
     }
 
     pub(crate) fn public_phase(&self) -> CollectionPhase {

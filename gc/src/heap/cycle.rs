@@ -1,8 +1,7 @@
 //! The cycle: which phase follows which, and how far a call may go.
 
-use std::time::Instant;
-
 use super::context::{Context, Phase};
+use super::lap::Lap;
 use super::mark::Marker;
 use super::meter::Meter;
 use super::special::Stage;
@@ -67,8 +66,7 @@ impl Context {
         self.root_gray.set(true);
         self.barrier.set(true);
         self.phase.set(Phase::Marking);
-        self.metrics
-            .set_phase(CollectionPhase::Marking, self.allocation_debt());
+        self.metrics.set_phase(CollectionPhase::Marking);
     }
 
     /// What is known about the heap, for the decision whether a cycle is worth starting.
@@ -92,7 +90,8 @@ impl Context {
 
     /// Works towards a goal.
     pub(crate) fn run(&self, root: &RootTrace, goal: Goal) -> Progress {
-        let begun = Instant::now();
+        let mut lap = Lap::new();
+        self.take_adjustment();
         let due = self.debt_due();
         let (mut budget, may_start, idle) = match goal {
             Goal::Debt | Goal::MarkDebt | Goal::CycleDebt => {
@@ -112,10 +111,12 @@ impl Context {
                 Zealous::Piece(bytes) => budget = Budget::Work(bytes),
             }
         }
-        let mut meter = Meter::new(budget, begun);
+        let pacing = self.metrics.pacing();
+        let mut meter = Meter::new(budget, lap.begun, pacing.sweep_prices());
         let mut finished_cycle = false;
         let worked = self.phase.get() != Phase::Sleeping || may_start;
         loop {
+            lap.enter(self.phase.get());
             match self.phase.get() {
                 Phase::Sleeping if may_start && !finished_cycle => {
                     self.start_cycle(if due {
@@ -157,15 +158,11 @@ impl Context {
             }
         }
         if !finished_cycle {
-            let earned = self.metrics.pacing().credit_of_work(meter.work_bytes);
-            self.credit
-                .set(self.credit.get().saturating_add_unsigned(earned));
+            self.earn(pacing.credit_of_work(meter.work_bytes));
         }
         let phase = self.public_phase();
         if worked {
-            let ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            self.metrics
-                .step_ended(phase, self.allocation_debt(), idle, ns);
+            self.metrics.step_ended(phase, lap.end(idle));
         }
         Progress::new(
             phase,
@@ -184,8 +181,7 @@ impl Context {
             .metrics
             .pacing()
             .credit_after_cycle(live, self.metrics.heap_bytes());
-        self.credit
-            .set(isize::try_from(credit).unwrap_or(isize::MAX));
+        self.set_credit(isize::try_from(credit).unwrap_or(isize::MAX));
         self.refused.set(false);
     }
 }

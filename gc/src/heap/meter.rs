@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use crate::pacing::SweepPrices;
 use crate::step::Budget;
 
 /// Pointers looked at between two looks at the clock: about 1 µs of work, some µs where memory is cold and others use it too.
@@ -16,6 +17,8 @@ pub(super) struct Meter {
     ticks: usize,
     next_look: usize,
     pub(super) work_bytes: usize,
+    /// What sweeping counts for.
+    pub(super) sweep: SweepPrices,
 }
 
 #[derive(Clone, Copy)]
@@ -26,7 +29,7 @@ enum Limit {
 }
 
 impl Meter {
-    pub(super) fn new(budget: Budget, now: Instant) -> Self {
+    pub(super) fn new(budget: Budget, now: Instant, sweep: SweepPrices) -> Self {
         let limit = match budget {
             Budget::Time(time) => now.checked_add(time).map_or(Limit::None, Limit::Until),
             Budget::Work(bytes) => Limit::Bytes(bytes),
@@ -37,6 +40,7 @@ impl Meter {
             ticks: 0,
             next_look: TICKS_PER_LOOK,
             work_bytes: 0,
+            sweep,
         }
     }
 

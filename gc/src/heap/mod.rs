@@ -11,6 +11,7 @@
 mod alloc;
 mod context;
 mod cycle;
+mod lap;
 mod mark;
 mod meter;
 mod page;

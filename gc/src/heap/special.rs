@@ -6,7 +6,7 @@ use super::context::Context;
 use super::meter::Meter;
 use crate::gc::Gc;
 use crate::mutation::Finalization;
-use crate::pacing::SWEEP_DIVISOR;
+use crate::pacing::STAGE_DIVISOR;
 
 /// When a container is asked, once everything reachable is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Context {
                 };
                 meter.spend(
                     (Meter::PIECE_BYTES - fuel) / 16 + 8,
-                    (Meter::PIECE_BYTES - fuel) / SWEEP_DIVISOR,
+                    (Meter::PIECE_BYTES - fuel) / STAGE_DIVISOR,
                 );
             } else {
                 meter.spend(1, 0);

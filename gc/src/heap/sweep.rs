@@ -8,7 +8,6 @@ use super::space::Space;
 use super::special::Stage;
 use super::vtable::DROPPED;
 use super::zeal;
-use crate::pacing::SWEEP_DIVISOR;
 
 /// An object whose destructor runs in pieces.
 #[derive(Clone, Copy)]
@@ -47,12 +46,9 @@ impl Context {
     pub(super) fn close_spaces(&self) {
         self.each_space(|space| {
             let unused = space.close();
-            self.metrics.undo_heap(unused * space.cell_bytes);
-            self.credit.set(
-                self.credit
-                    .get()
-                    .saturating_add_unsigned(unused * space.cell_bytes),
-            );
+            let bytes = unused * space.cell_bytes;
+            self.metrics.undo_heap(unused, bytes);
+            self.earn(bytes);
         });
     }
 
@@ -99,11 +95,18 @@ impl Context {
                     if space.vtable.needs_drop && !self.drop_dead(page, meter) {
                         return false;
                     }
+                    let page_bytes = if space.large {
+                        page.cell_bytes
+                    } else {
+                        PAGE_BYTES
+                    };
+                    let before = self.survivors_bytes.get();
                     self.sweep_page(space, page, false);
                     if meter.is_empty() {
                         return false;
                     }
-                    meter.spend(page_ticks(space), PAGE_BYTES / SWEEP_DIVISOR);
+                    let kept = self.survivors_bytes.get() - before;
+                    meter.spend(page_ticks(space), meter.sweep.page(kept, page_bytes - kept));
                 }
             }
             self.sweep_space.set(self.sweep_space.get() + 1);
@@ -120,7 +123,8 @@ impl Context {
             }
             // Before its destructor: one that panics is not run again.
             page.clear_allocated(Bit::of(index));
-            self.discharge(page.cell_bytes);
+            self.discharge(1, page.cell_bytes);
+            meter.spend(0, meter.sweep.dropped(page.cell_bytes));
             self.dropping.set(Some(Dropping {
                 page,
                 index,
@@ -175,7 +179,7 @@ impl Context {
         let swept = page.sweep();
         page.swept.set(self.epoch.get());
         page.listed.set(false);
-        self.discharge(swept.freed * page.cell_bytes);
+        self.discharge(swept.freed, swept.freed * page.cell_bytes);
         self.survivors.set(self.survivors.get() + swept.live);
         self.survivors_bytes
             .set(self.survivors_bytes.get() + swept.live * page.cell_bytes);

@@ -42,9 +42,11 @@ impl<T> Lock<T> {
         self.cell.get()
     }
 
-    /// Takes the value and leaves its default.
+    /// Takes the value and leaves its default. That needs no barrier.
+    // A `Default` can name no arena: it is for all lifetimes or for none, so the value that it makes holds no pointer
+    // that is branded by `'gc`, and a pointer that only goes away needs no barrier.
     #[inline]
-    pub fn take(&mut self) -> T
+    pub fn take(&self) -> T
     where
         T: Default,
     {

@@ -36,13 +36,17 @@ impl<T> RefLock<T> {
         self.cell.into_inner()
     }
 
-    /// Takes the value and leaves its default.
+    /// Takes the value and leaves its default. That needs no barrier: see [`Lock::take`](crate::Lock::take).
+    ///
+    /// # Panics
+    /// If it is borrowed.
     #[inline]
-    pub fn take(&mut self) -> T
+    #[track_caller]
+    pub fn take(&self) -> T
     where
         T: Default,
     {
-        std::mem::take(self.cell.get_mut())
+        self.cell.take()
     }
 }
 

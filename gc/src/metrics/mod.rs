@@ -1,16 +1,21 @@
 //! The counters of an arena, and the registry of all arenas.
 //!
 //! Counters are written by the arena's thread alone, with plain relaxed loads and stores, and read by anybody: each is
-//! right by itself, two of them need not belong to the same moment.
+//! right by itself, two of them need not belong to the same moment. One is the other way round: anybody may adjust the
+//! debt, and the arena takes that over.
+
+mod registry;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
-
-use crossbeam_epoch::{Atomic, Guard, Owned, Shared as EpochShared};
+use std::sync::atomic::{AtomicIsize, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use crate::idle::Histogram;
-use crate::pacing::Pacing;
+#[doc(inline)]
+pub use crate::pacing::Pacing;
 use crate::step::CollectionPhase;
+
+pub use registry::arenas;
+pub(crate) use registry::{register, unregister};
 
 /// Why a cycle was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,28 +39,58 @@ pub struct Metrics {
 #[derive(Debug)]
 struct Counters {
     heap_bytes: AtomicUsize,
+    /// Cells that hold objects, or are reserved for the next ones.
+    cells: AtomicUsize,
+    /// Those that were reserved when the arena's handle was asked for last.
+    reserved_cells: AtomicUsize,
     external_bytes: AtomicUsize,
     live_bytes: AtomicUsize,
     live_objects: AtomicUsize,
     allocated_bytes: AtomicU64,
     freed_bytes: AtomicU64,
+    allocated_cells: AtomicU64,
+    freed_objects: AtomicU64,
     cycles_begun: [AtomicU64; 4],
     cycles: AtomicU64,
     steps_idle: AtomicU64,
     steps_forced: AtomicU64,
     phase: AtomicU8,
-    debt_bytes: AtomicUsize,
+    /// Bytes that may be allocated before a step is due; negative: one is due.
+    credit_bytes: AtomicIsize,
+    /// What [`Metrics::adjust_debt`] has added, and the arena has not taken over. Relaxed read-modify-writes: the number
+    /// stands for itself.
+    adjustment_bytes: AtomicIsize,
     pacing: parking_lot::Mutex<Pacing>,
     step_times: parking_lot::Mutex<StepTimes>,
 }
 
-/// How long steps took.
+/// How long steps took: as a whole, by who had to wait for them, and by phase.
+///
+/// A step that works in several phases is counted in the histogram of each, with the time that it spent there.
+#[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct StepTimes {
     /// Steps made while the program waited.
     pub idle: Histogram,
     /// Steps that the running program had to make.
     pub forced: Histogram,
+    /// Time in [`CollectionPhase::Marking`], with the decisions about weak values and finalizers.
+    pub marking: Histogram,
+    /// Time at the beginning of [`CollectionPhase::Sweeping`], when weak containers forget the dead.
+    pub clearing: Histogram,
+    /// Time in the rest of [`CollectionPhase::Sweeping`], destructors included.
+    pub sweeping: Histogram,
+}
+
+/// What a step did with its time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StepTime {
+    pub(crate) idle: bool,
+    pub(crate) total_ns: u64,
+    /// `None`: it did not work in that phase.
+    pub(crate) marking_ns: Option<u64>,
+    pub(crate) clearing_ns: Option<u64>,
+    pub(crate) sweeping_ns: Option<u64>,
 }
 
 impl Metrics {
@@ -63,17 +98,22 @@ impl Metrics {
         Self {
             counters: Arc::new(Counters {
                 heap_bytes: AtomicUsize::new(0),
+                cells: AtomicUsize::new(0),
+                reserved_cells: AtomicUsize::new(0),
                 external_bytes: AtomicUsize::new(0),
                 live_bytes: AtomicUsize::new(0),
                 live_objects: AtomicUsize::new(0),
                 allocated_bytes: AtomicU64::new(0),
                 freed_bytes: AtomicU64::new(0),
+                allocated_cells: AtomicU64::new(0),
+                freed_objects: AtomicU64::new(0),
                 cycles_begun: [const { AtomicU64::new(0) }; 4],
                 cycles: AtomicU64::new(0),
                 steps_idle: AtomicU64::new(0),
                 steps_forced: AtomicU64::new(0),
                 phase: AtomicU8::new(0),
-                debt_bytes: AtomicUsize::new(0),
+                credit_bytes: AtomicIsize::new(0),
+                adjustment_bytes: AtomicIsize::new(0),
                 pacing: parking_lot::Mutex::new(Pacing::DEFAULT),
                 step_times: parking_lot::Mutex::default(),
             }),
@@ -85,6 +125,36 @@ impl Metrics {
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.counters.heap_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Objects that are alive or not yet swept, buffers of collections included.
+    ///
+    /// Exact when it is asked of [`Arena::metrics`](crate::Arena::metrics) or
+    /// [`Mutation::metrics`](crate::Mutation::metrics). A clone that was made before counts cells, which are handed out a
+    /// few dozen at a time.
+    #[must_use]
+    pub fn total_gc_count(&self) -> usize {
+        let reserved = self.counters.reserved_cells.load(Ordering::Relaxed);
+        self.counters
+            .cells
+            .load(Ordering::Relaxed)
+            .saturating_sub(reserved)
+    }
+
+    /// Objects ever allocated; as exact as [`Metrics::total_gc_count`].
+    #[must_use]
+    pub fn allocated_objects(&self) -> u64 {
+        let reserved = self.counters.reserved_cells.load(Ordering::Relaxed);
+        self.counters
+            .allocated_cells
+            .load(Ordering::Relaxed)
+            .saturating_sub(reserved as u64)
+    }
+
+    /// Objects ever freed.
+    #[must_use]
+    pub fn freed_objects(&self) -> u64 {
+        self.counters.freed_objects.load(Ordering::Relaxed)
     }
 
     /// Bytes that objects declared to own outside the arena.
@@ -158,11 +228,28 @@ impl Metrics {
         }
     }
 
-    /// The debt after the last step, in bytes of work.
+    /// The bytes that were allocated and have not been paid for by work: 0 while no step is due. (gc-arena 0.7 counts
+    /// objects.)
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "gc-arena's type")]
     pub fn allocation_debt(&self) -> f64 {
-        self.counters.debt_bytes.load(Ordering::Relaxed) as f64
+        if self.heap_bytes() == 0 {
+            return 0.0;
+        }
+        let credit = self.counters.credit_bytes.load(Ordering::Relaxed);
+        let adjustment = self.counters.adjustment_bytes.load(Ordering::Relaxed);
+        (adjustment.saturating_sub(credit) as f64).max(0.0)
+    }
+
+    /// Adds to the debt, or with a negative number takes from it. While the collector sleeps this moves the start of the
+    /// next cycle; the end of a cycle forgets it.
+    ///
+    /// The arena takes it over when a callback begins, or when it is asked what is due.
+    #[allow(clippy::cast_possible_truncation, reason = "saturates")]
+    pub fn adjust_debt(&self, bytes: f64) {
+        self.counters
+            .adjustment_bytes
+            .fetch_add(bytes as isize, Ordering::Relaxed);
     }
 
     /// Changes the pacing, from the next step on.
@@ -176,24 +263,45 @@ impl Metrics {
         *self.counters.pacing.lock()
     }
 
-    pub(crate) fn add_heap(&self, bytes: usize) {
-        add(&self.counters.heap_bytes, bytes);
-        add64(&self.counters.allocated_bytes, bytes);
+    /// Takes over what was adjusted.
+    #[inline]
+    pub(crate) fn take_adjustment(&self) -> isize {
+        let adjustment = &self.counters.adjustment_bytes;
+        if adjustment.load(Ordering::Relaxed) == 0 {
+            return 0;
+        }
+        adjustment.swap(0, Ordering::Relaxed)
     }
 
-    pub(crate) fn sub_heap(&self, bytes: usize) {
+    pub(crate) fn set_credit(&self, bytes: isize) {
+        self.counters.credit_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_reserved(&self, cells: usize) {
+        self.counters.reserved_cells.store(cells, Ordering::Relaxed);
+    }
+
+    /// Counts cells that were handed out or reserved, and external memory.
+    pub(crate) fn add_heap(&self, cells: usize, bytes: usize) {
+        add(&self.counters.heap_bytes, bytes);
+        add64(&self.counters.allocated_bytes, bytes);
+        add(&self.counters.cells, cells);
+        add64(&self.counters.allocated_cells, cells);
+    }
+
+    pub(crate) fn sub_heap(&self, objects: usize, bytes: usize) {
         sub(&self.counters.heap_bytes, bytes);
         add64(&self.counters.freed_bytes, bytes);
+        sub(&self.counters.cells, objects);
+        add64(&self.counters.freed_objects, objects);
     }
 
     /// Takes back an [`Metrics::add_heap`] that was not used.
-    pub(crate) fn undo_heap(&self, bytes: usize) {
+    pub(crate) fn undo_heap(&self, cells: usize, bytes: usize) {
         sub(&self.counters.heap_bytes, bytes);
-        let counter = &self.counters.allocated_bytes;
-        counter.store(
-            counter.load(Ordering::Relaxed).wrapping_sub(bytes as u64),
-            Ordering::Relaxed,
-        );
+        sub64(&self.counters.allocated_bytes, bytes);
+        sub(&self.counters.cells, cells);
+        sub64(&self.counters.allocated_cells, cells);
     }
 
     pub(crate) fn add_external(&self, bytes: usize) {
@@ -221,29 +329,23 @@ impl Metrics {
             .store(live_objects, Ordering::Relaxed);
     }
 
-    pub(crate) fn step_ended(
-        &self,
-        phase: CollectionPhase,
-        debt_bytes: usize,
-        idle: bool,
-        ns: u64,
-    ) {
-        self.set_phase(phase, debt_bytes);
+    pub(crate) fn step_ended(&self, phase: CollectionPhase, time: StepTime) {
+        self.set_phase(phase);
         let mut times = self.counters.step_times.lock();
-        if idle {
-            add64(&self.counters.steps_idle, 1);
-            times.idle.record(ns);
+        if time.idle {
+            add64(&self.counters.steps_idle, 1_u64);
+            times.idle.record(time.total_ns);
         } else {
-            add64(&self.counters.steps_forced, 1);
-            times.forced.record(ns);
+            add64(&self.counters.steps_forced, 1_u64);
+            times.forced.record(time.total_ns);
         }
+        time.marking_ns.map(|ns| times.marking.record(ns));
+        time.clearing_ns.map(|ns| times.clearing.record(ns));
+        time.sweeping_ns.map(|ns| times.sweeping.record(ns));
     }
 
-    pub(crate) fn set_phase(&self, phase: CollectionPhase, debt_bytes: usize) {
+    pub(crate) fn set_phase(&self, phase: CollectionPhase) {
         self.counters.phase.store(phase as u8, Ordering::Relaxed);
-        self.counters
-            .debt_bytes
-            .store(debt_bytes, Ordering::Relaxed);
     }
 }
 
@@ -270,52 +372,9 @@ fn add64(counter: &AtomicU64, value: impl TryInto<u64>) {
     );
 }
 
-/// The metrics of all arenas of the process, as a list that is replaced as a whole.
-///
-/// Release by the writer that publishes a list, acquire by readers: they see the list's contents. An old list is freed
-/// when no pinned reader can hold it.
-static ARENAS: Atomic<Vec<Metrics>> = Atomic::null();
-
-/// The metrics of all arenas that are alive, whichever thread they belong to.
-///
-/// Never blocks, and never blocks others that create or drop arenas meanwhile.
-#[must_use]
-pub fn arenas() -> Vec<Metrics> {
-    let guard = crossbeam_epoch::pin();
-    list(ARENAS.load(Ordering::Acquire, &guard)).to_vec()
-}
-
-fn list<'g>(shared: EpochShared<'g, Vec<Metrics>>) -> &'g [Metrics] {
-    // SAFETY: a list is freed only when no guard that was pinned while it was current is left, and its contents never
-    // change.
-    unsafe { shared.as_ref() }.map_or(&[], Vec::as_slice)
-}
-
-/// Replaces the list by what `change` makes of it.
-fn update(guard: &Guard, change: impl Fn(&[Metrics]) -> Vec<Metrics>) {
-    let mut current = ARENAS.load(Ordering::Acquire, guard);
-    loop {
-        let next = Owned::new(change(list(current)));
-        match ARENAS.compare_exchange(current, next, Ordering::AcqRel, Ordering::Acquire, guard) {
-            Ok(_) => break,
-            Err(lost) => current = lost.current,
-        }
-    }
-    if !current.is_null() {
-        // SAFETY: the list was taken off by this thread, and nobody can reach it any more but pinned readers.
-        unsafe { guard.defer_destroy(current) };
-    }
-}
-
-pub(crate) fn register(metrics: &Metrics) {
-    update(&crossbeam_epoch::pin(), |arenas| {
-        arenas.iter().chain([metrics]).cloned().collect()
-    });
-}
-
-pub(crate) fn unregister(metrics: &Metrics) {
-    let is_other = |other: &&Metrics| !Arc::ptr_eq(&other.counters, &metrics.counters);
-    update(&crossbeam_epoch::pin(), |arenas| {
-        arenas.iter().filter(is_other).cloned().collect()
-    });
+fn sub64(counter: &AtomicU64, value: usize) {
+    counter.store(
+        counter.load(Ordering::Relaxed).wrapping_sub(value as u64),
+        Ordering::Relaxed,
+    );
 }
