@@ -17,11 +17,14 @@ pub struct Lazy<T>(AtomicPtr<T>);
 
 impl<T> Lazy<T> {
     /// Nothing made yet.
+    #[cfg(not(loom))]
+    pub const fn new() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// Nothing made yet.
     #[cfg(loom)]
-    #[expect(
-        clippy::new_without_default,
-        reason = "the real ones are zeroed memory"
-    )]
+    #[expect(clippy::new_without_default, reason = "the real one is const")]
     pub fn new() -> Self {
         Self(AtomicPtr::new(ptr::null_mut()))
     }

@@ -16,7 +16,7 @@ impl<const N: usize> Text<N> {
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
+        self.bytes.get(..self.length).unwrap_or_default()
     }
 
     /// The text as a string; empty if anything but UTF-8 was pushed.
@@ -53,29 +53,31 @@ impl<const N: usize> Text<N> {
 
 /// A number in decimal digits.
 struct Digits {
-    bytes: [u8; 20],
-    first: usize,
+    bytes: [u8; Self::MOST],
+    count: usize,
 }
 
 impl Digits {
+    /// Digits of the largest number.
+    const MOST: usize = 20;
+
     fn of(number: u64) -> Self {
-        let mut digits = Self {
-            bytes: [b'0'; 20],
-            first: 20,
-        };
+        let mut bytes = [b'0'; Self::MOST];
         let mut rest = number;
-        loop {
-            digits.first -= 1;
-            digits.bytes[digits.first] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 {
-                return digits;
+        let mut count = 1;
+        for (at, digit) in bytes.iter_mut().rev().enumerate() {
+            if rest != 0 {
+                *digit += (rest % 10) as u8;
+                rest /= 10;
+                count = at + 1;
             }
         }
+        Self { bytes, count }
     }
 
     fn text(&self) -> &[u8] {
-        &self.bytes[self.first..]
+        let first = Self::MOST.saturating_sub(self.count);
+        self.bytes.get(first..).unwrap_or_default()
     }
 }
 

@@ -1,16 +1,13 @@
 //! Blocks that fit no arena: a mapping for each, with the head of an arena, so that a block's descriptor is found as ever.
 
-use super::{Arena, MAX_SLICES, PAGES_AT, Run, SLICE_BYTES, Slice, pending, places};
+use super::layout::{FIRST, MAX_SLICES};
+use super::{Arena, Run, SLICE_BYTES, Slice, pending, places};
 use crate::os;
-use crate::page::Page;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// Mappings of huge blocks to unmap. Release publishes a block's last use to the acquire of the purger.
 static GIVEN_UP: AtomicPtr<Arena> = AtomicPtr::new(ptr::null_mut());
-
-/// The first slice behind the head of the mapping of a huge block.
-const FIRST: usize = (PAGES_AT + MAX_SLICES * size_of::<Page>()).div_ceil(SLICE_BYTES);
 
 /// What no system has room for. Asking for it would only use up the addresses that are tried next.
 const MAX_BYTES: usize = 1 << 46;
@@ -56,15 +53,14 @@ pub(crate) unsafe fn give_up(ptr: NonNull<u8>) {
 pub(crate) fn unmap_given_up() -> usize {
     let mut next = GIVEN_UP.swap(ptr::null_mut(), Ordering::Acquire);
     let mut bytes = 0;
-    while let Some(base) = NonNull::new(next) {
-        // SAFETY: whoever takes the stack is the only one that knows these mappings, whose heads are intact.
-        let mapped_bytes = unsafe {
-            next = base.as_ref().older.load(Ordering::Relaxed);
-            base.as_ref().mapped_bytes.load(Ordering::Relaxed)
-        };
+    // SAFETY: whoever takes the stack is the only one that knows these mappings, whose heads are intact.
+    while let Some(arena) = unsafe { next.as_ref() } {
+        next = arena.older.load(Ordering::Relaxed);
+        let mapped_bytes = arena.mapped_bytes.load(Ordering::Relaxed);
+        let base = arena.start();
         places::remove(base.addr().get());
-        // SAFETY: the whole mapping, which its block gave up.
-        unsafe { os::unmap(base.cast(), mapped_bytes) };
+        // SAFETY: the whole mapping, which its block gave up; the header is not used any more.
+        unsafe { os::unmap(base, mapped_bytes) };
         pending::sub(mapped_bytes);
         bytes += mapped_bytes;
     }

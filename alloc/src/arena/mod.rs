@@ -4,11 +4,7 @@
 //! it: no table, no load. The information area comes first; what follows holds blocks and nothing else, so that every
 //! OS page of it can be given back and no sweep dirties one.
 //!
-//! ```text
-//! 0          64 KiB        192 KiB      320 KiB                      first data slice
-//! | header   | slice words | unit words | page descriptors, 128 B    | blocks …                       |
-//! |  bitmaps |  8 B each   |  8 B each  |  each, one for a slice     |                                |
-//! ```
+//! What lies where in the information area: see [`layout`].
 //!
 //! The mapping is readable and writable from the start and never changed (changing parts would split it in the kernel).
 //! Untouched parts cost no memory. A block that fits no arena gets a mapping of its own with the same head.
@@ -19,6 +15,7 @@
 //! purger needs no claim on a heap, and an owner that finds a slice in flight takes another.
 
 pub(crate) mod huge;
+mod layout;
 mod pending;
 mod places;
 mod slice;
@@ -31,12 +28,12 @@ pub(crate) use slice::Slice;
 use crate::bitmap::{BITS, Bitmap};
 use crate::lock::RawLock;
 use crate::numa::{self, NodeCell};
-use crate::page::Page;
-use crate::units::{ALL_UNITS, UnitWord};
+use crate::units::ALL_UNITS;
 use crate::unowned::map::Maps;
 use crate::{options, os};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use layout::{ARENA_BYTES, FIRST, MAX_SLICES};
 
 /// Bytes in a slice, the unit in which an arena is cut.
 pub const SLICE_BYTES: usize = 64 * 1024;
@@ -45,18 +42,11 @@ pub const UNIT_BYTES: usize = 4096;
 /// Units in a slice.
 pub(crate) const UNITS_PER_SLICE: usize = SLICE_BYTES / UNIT_BYTES;
 
-const ARENA_BYTES: usize = 1 << 30;
 const ARENA_MASK: usize = ARENA_BYTES - 1;
-const MAX_SLICES: usize = ARENA_BYTES / SLICE_BYTES;
-const SLICE_WORDS_AT: usize = SLICE_BYTES;
-const UNIT_WORDS_AT: usize = SLICE_WORDS_AT + MAX_SLICES * size_of::<AtomicPtr<()>>();
-const PAGES_AT: usize = UNIT_WORDS_AT + MAX_SLICES * size_of::<UnitWord>();
-/// The smallest arena that is worth a mapping.
-const MIN_ARENA_BYTES: usize = 1 << 20;
+/// The smallest arena that is worth a mapping, of which the information area takes 2.3 MiB.
+const MIN_ARENA_BYTES: usize = 4 << 20;
 
-const _: () = assert!(
-    BITS == MAX_SLICES && size_of::<Arena>() <= SLICE_WORDS_AT && PAGES_AT == 5 * SLICE_BYTES
-);
+const _: () = assert!(BITS == MAX_SLICES);
 
 /// Guards the search for runs, the growth of the list, and nothing else. Held for no system call but those that make an
 /// arena.
@@ -71,8 +61,6 @@ static ARENA_COUNT: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Arena {
     /// Slices of the whole arena; 0 in the mapping of a single huge block. Written before the arena is published.
     slices: AtomicU32,
-    /// The first slice that holds blocks. Written before the arena is published.
-    first: AtomicU32,
     /// Below this slice none is free. Relaxed: lowered by frees, raised by claims under the lock; a hint.
     low: AtomicU32,
     /// From this slice on none was ever claimed. Raised under the lock; relaxed: what lies in a slice is published by
@@ -85,6 +73,11 @@ pub(crate) struct Arena {
     /// The next older arena, fixed once published; the next mapping to unmap in that of a huge block.
     older: AtomicPtr<Arena>,
     free: Bitmap,
+}
+
+/// What an arena keeps apart from its header, for it is not touched before something is freed. Zeroed memory is valid.
+#[repr(C)]
+struct Rest {
     pending: Bitmap,
     /// Where the unowned pages are that have room in them.
     maps: Maps,
@@ -99,17 +92,35 @@ pub(crate) struct Run {
 }
 
 impl Arena {
+    /// Where the mapping starts.
+    #[inline(always)]
+    fn base(&self) -> usize {
+        ptr::from_ref(self).addr() - layout::ARENA_AT
+    }
+
+    /// The whole mapping.
+    fn start(&self) -> NonNull<u8> {
+        // SAFETY: no mapping of ours starts at null.
+        unsafe { NonNull::new_unchecked(self.at::<u8>(0).cast_mut()) }
+    }
+
     /// A pointer into the mapping.
     #[inline(always)]
     fn at<T>(&self, offset: usize) -> *const T {
         // From the exposed pointer: a pointer made from `&self` would be good for the header only.
-        ptr::with_exposed_provenance(ptr::from_ref(self).addr() + offset)
+        ptr::with_exposed_provenance(self.base() + offset)
+    }
+
+    #[inline(always)]
+    fn rest(&self) -> &Rest {
+        // SAFETY: lies in the information area, which is mapped as long as the header, and zeroed memory is valid.
+        unsafe { &*self.at(layout::REST_AT) }
     }
 
     /// Which slice's descriptor lies at this address of the information area.
     #[inline(always)]
     pub(crate) fn page_index(&self, address: usize) -> usize {
-        (address - ptr::from_ref(self).addr() - PAGES_AT) / size_of::<Page>()
+        layout::page_index(address - self.base())
     }
 
     /// True for the mapping of a single block that fits no arena.
@@ -119,7 +130,7 @@ impl Arena {
 
     /// The bitmaps of unowned pages.
     pub(crate) fn maps(&self) -> &Maps {
-        &self.maps
+        &self.rest().maps
     }
 
     /// From this slice on none was ever claimed.
@@ -134,10 +145,9 @@ impl Arena {
 
     /// Makes pending bits and bytes anew from the unit words, when nobody changes them; gives the bytes.
     fn recount(&'static self) -> usize {
-        let first = self.first.load(Ordering::Relaxed) as usize;
         let end = self.high();
         let mut bytes = 0;
-        for index in first..end {
+        for index in FIRST..end {
             let slice = Slice { arena: self, index };
             let free = slice.units().load().free();
             if free != 0 {
@@ -151,12 +161,12 @@ impl Arena {
     /// Whether any of 64 slices has its pending bit. A bit that comes later is found by the next pass: whoever sets it
     /// looks at the schedule afterwards.
     pub(crate) fn has_pending(&self, word: usize) -> bool {
-        self.pending.has_any(word)
+        self.rest().pending.has_any(word)
     }
 
     /// Takes the pending bits of 64 slices away; the caller looks at each and marks again what stays.
     pub(crate) fn take_pending(&'static self, word: usize) -> impl Iterator<Item = Slice> {
-        let mut bits = self.pending.take_word(word);
+        let mut bits = self.rest().pending.take_word(word);
         core::iter::from_fn(move || {
             let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
             bits &= bits - 1;
@@ -182,11 +192,10 @@ impl Arena {
                 Ordering::Relaxed,
             );
         }
-        let first = self.first.load(Ordering::Relaxed);
         // So before the arena counts as full the whole of it is searched.
         let found = found.or_else(|| {
-            if low > first {
-                self.claim_from(first as usize, count, align)
+            if low as usize > FIRST {
+                self.claim_from(FIRST, count, align)
             } else {
                 None
             }
@@ -269,12 +278,10 @@ impl Arena {
     /// Maps an arena of about `bytes`, or `None`.
     fn map(bytes: usize) -> Option<&'static Self> {
         let slices = (bytes / SLICE_BYTES).min(MAX_SLICES);
-        let first = (PAGES_AT + slices * size_of::<Page>()).div_ceil(SLICE_BYTES);
         let arena = Self::map_head(slices * SLICE_BYTES)?;
         arena.slices.store(slices as u32, Ordering::Relaxed);
-        arena.first.store(first as u32, Ordering::Relaxed);
-        arena.low.store(first as u32, Ordering::Relaxed);
-        arena.free.set(first..slices);
+        arena.low.store(FIRST as u32, Ordering::Relaxed);
+        arena.free.set(FIRST..slices);
         Some(arena)
     }
 
@@ -284,19 +291,24 @@ impl Arena {
         let node = numa::here();
         if let Some(number) = node.number() {
             let bytes = self.mapped_bytes.load(Ordering::Relaxed);
-            os::prefer_node(NonNull::from(self).cast(), bytes, number);
+            os::prefer_node(self.start(), bytes, number);
             self.node.set(node);
         }
     }
 
     fn map_head(bytes: usize) -> Option<&'static Self> {
         let base = os::map_aligned(bytes, ARENA_BYTES)?;
-        let arena = ptr::with_exposed_provenance::<Self>(base.as_ptr().expose_provenance());
-        // SAFETY: fresh zeroed memory at least as long as the header, which zeroes are valid for. Arenas in the list are
+        let arena = base.as_ptr().expose_provenance() + layout::ARENA_AT;
+        let arena = ptr::with_exposed_provenance::<Self>(arena);
+        // SAFETY: fresh zeroed memory longer than the information area, which zeroes are valid for. Arenas in the list are
         // never unmapped; the mapping of a huge block lives as long as the block.
         let arena = unsafe { &*arena };
         arena.mapped_bytes.store(bytes, Ordering::Relaxed);
-        places::add(base.addr().get());
+        if !places::add(base.addr().get()) {
+            // SAFETY: just mapped, used by nobody.
+            unsafe { os::unmap(base, bytes) };
+            return None;
+        }
         Some(arena)
     }
 }
@@ -319,12 +331,7 @@ pub(crate) fn find(address: usize) -> Option<Slice> {
     }
     // SAFETY: the arena is mapped; it may be unmapped only while its one block is freed, which is the caller's.
     let slice = unsafe { Slice::of(address) };
-    let first = if slice.arena.is_huge() {
-        PAGES_AT / SLICE_BYTES
-    } else {
-        slice.arena.first.load(Ordering::Relaxed) as usize
-    };
-    (slice.index >= first).then_some(slice)
+    (slice.index >= FIRST).then_some(slice)
 }
 
 /// Claims `count` slices, the first at a multiple of `align` slices from an address that is a multiple of 1 GiB.
@@ -357,9 +364,7 @@ pub(crate) fn extend(slice: Slice, count: usize) -> Option<bool> {
 /// Maps a new arena with room for the run: as large as the options say, or smaller where the OS allows no more.
 #[cold]
 fn grow(count: usize, align: usize) -> Option<&'static Arena> {
-    let head_slices = (PAGES_AT + MAX_SLICES * size_of::<Page>()).div_ceil(SLICE_BYTES);
-    let least_bytes =
-        ((count + align + head_slices) * SLICE_BYTES).clamp(MIN_ARENA_BYTES, ARENA_BYTES);
+    let least_bytes = ((count + align + FIRST) * SLICE_BYTES).clamp(MIN_ARENA_BYTES, ARENA_BYTES);
     let mut bytes = options::arena_bytes().clamp(least_bytes, ARENA_BYTES);
     let arena = loop {
         if let Some(arena) = Arena::map(bytes) {
@@ -393,7 +398,7 @@ pub(crate) unsafe fn give_back(ptr: NonNull<u8>, count: usize, tick: u32) {
 
 /// Whether a run of this many slices fits an arena.
 pub(crate) fn fits(count: usize, align: usize) -> bool {
-    count + align < MAX_SLICES - (PAGES_AT + MAX_SLICES * size_of::<Page>()).div_ceil(SLICE_BYTES)
+    count + align < MAX_SLICES - FIRST
 }
 
 /// Number of arenas.
@@ -455,7 +460,7 @@ mod tests {
         });
         arena.node.set(Node::new(7));
         // More than any arena of no node has room for in one piece is found here only.
-        let most = MAX_SLICES - arena.first.load(Ordering::Relaxed) as usize;
+        let most = MAX_SLICES - FIRST;
         let run = failing_after(Call::Map, 0, || on_node(8, || claim(most, 1)));
         if let Some(run) = run {
             // SAFETY: claimed above and used by nobody.

@@ -1,8 +1,6 @@
 //! A slice by its arena and index, and what the information area keeps for it.
 
-use super::{
-    ARENA_MASK, Arena, PAGES_AT, SLICE_BYTES, SLICE_WORDS_AT, UNIT_BYTES, UNIT_WORDS_AT, pending,
-};
+use super::{ARENA_MASK, Arena, SLICE_BYTES, UNIT_BYTES, layout, pending};
 use crate::page::Page;
 use crate::units::{UnitMask, UnitWord, Word};
 use core::ptr::{self, NonNull};
@@ -23,8 +21,9 @@ impl Slice {
     #[inline(always)]
     pub(crate) unsafe fn of(address: usize) -> Self {
         // Not derived from the caller's pointer, which may be good for its own block only.
-        let arena = ptr::with_exposed_provenance::<Arena>(address & !ARENA_MASK);
-        // SAFETY: an arena's header lies at its start, and its provenance was exposed when it was made.
+        let arena = (address & !ARENA_MASK) + layout::ARENA_AT;
+        let arena = ptr::with_exposed_provenance::<Arena>(arena);
+        // SAFETY: an arena's header lies here, and its provenance was exposed when it was made.
         let arena = unsafe { &*arena };
         let index = (address & ARENA_MASK) / SLICE_BYTES;
         Self { arena, index }
@@ -34,11 +33,7 @@ impl Slice {
     #[inline(always)]
     pub(crate) fn page(self) -> &'static Page {
         // SAFETY: the information area holds a descriptor for each slice; zeroed memory is a valid one.
-        unsafe {
-            &*self
-                .arena
-                .at::<Page>(PAGES_AT + self.index * size_of::<Page>())
-        }
+        unsafe { &*self.arena.at::<Page>(layout::page(self.index)) }
     }
 
     /// The collector's word.
@@ -48,17 +43,13 @@ impl Slice {
         unsafe {
             &*self
                 .arena
-                .at::<AtomicPtr<()>>(SLICE_WORDS_AT + self.index * size_of::<AtomicPtr<()>>())
+                .at::<AtomicPtr<()>>(layout::slice_word(self.index))
         }
     }
 
     pub(crate) fn units(self) -> &'static UnitWord {
         // SAFETY: as for `word`.
-        unsafe {
-            &*self
-                .arena
-                .at::<UnitWord>(UNIT_WORDS_AT + self.index * size_of::<UnitWord>())
-        }
+        unsafe { &*self.arena.at::<UnitWord>(layout::unit_word(self.index)) }
     }
 
     /// The slice `count` further on.
@@ -84,7 +75,7 @@ impl Slice {
     pub(crate) fn release(self, units: UnitMask, tick: u32) -> usize {
         let fresh = self.units().release(units, tick).count_ones() as usize;
         if fresh != 0 {
-            self.arena.pending.set_one(self.index);
+            self.arena.rest().pending.set_one(self.index);
             pending::add(fresh * UNIT_BYTES);
         }
         fresh
@@ -114,6 +105,6 @@ impl Slice {
 
     /// Asks the purger to look at this slice again.
     pub(crate) fn mark_pending(self) {
-        self.arena.pending.set_one(self.index);
+        self.arena.rest().pending.set_one(self.index);
     }
 }

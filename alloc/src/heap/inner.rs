@@ -9,7 +9,8 @@ use crate::page::{EMPTY_PAGE, Page};
 use crate::park::ParkWord;
 use crate::size_class::CLASS_COUNT;
 use crate::{hole, options, os, purge, scavenger, stats, unowned};
-use core::cell::Cell;
+use core::cell::{Cell, UnsafeCell};
+use core::mem::MaybeUninit;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crossbeam_utils::CachePadded;
@@ -224,6 +225,14 @@ static SPARE: AtomicPtr<Inner> = AtomicPtr::new(ptr::null_mut());
 /// All heaps ever made, newest first. Release publishes a new one to the acquire of those who walk the list.
 static NEWEST: AtomicPtr<Inner> = AtomicPtr::new(ptr::null_mut());
 
+/// Memory for the first heap of the process, so that a program with one thread maps none for it.
+struct FirstInner(UnsafeCell<MaybeUninit<Inner>>);
+
+// SAFETY: handed out once, by `make`, under the lock.
+unsafe impl Sync for FirstInner {}
+
+static FIRST: FirstInner = FirstInner(UnsafeCell::new(MaybeUninit::uninit()));
+
 /// Memory for heaps that were never made, and its bytes. Guarded by [`SPARE_LOCK`].
 static FRESH: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
 static FRESH_BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -271,23 +280,33 @@ pub(crate) fn give_up(heap: &'static Inner) {
 /// Makes another heap. Needs the lock.
 #[cold]
 fn make() -> Option<&'static Inner> {
-    if FRESH_BYTES.load(Ordering::Relaxed) < size_of::<Inner>() {
-        FRESH.store(os::map(CHUNK_BYTES)?.as_ptr(), Ordering::Relaxed);
-        FRESH_BYTES.store(CHUNK_BYTES, Ordering::Relaxed);
-    }
-    let place = FRESH.load(Ordering::Relaxed).cast::<Inner>();
-    // SAFETY: the mapping has room for a heap here, which is nobody's yet; it starts at an OS page, so every heap in it
-    // is aligned.
+    let place = if NEWEST.load(Ordering::Relaxed).is_null() {
+        FIRST.0.get().cast::<Inner>()
+    } else {
+        fresh_place()?
+    };
+    // SAFETY: the place is aligned, has room for a heap, and is nobody's yet.
     let heap = unsafe {
         place.write(Inner::new());
         &*place
     };
-    FRESH.store(place.wrapping_add(1).cast(), Ordering::Relaxed);
-    FRESH_BYTES.fetch_sub(size_of::<Inner>(), Ordering::Relaxed);
     heap.older
         .store(NEWEST.load(Ordering::Relaxed), Ordering::Relaxed);
     NEWEST.store(place, Ordering::Release);
     Some(heap)
+}
+
+/// A place for a heap in a mapping that is never unmapped. Needs the lock.
+fn fresh_place() -> Option<*mut Inner> {
+    if FRESH_BYTES.load(Ordering::Relaxed) < size_of::<Inner>() {
+        FRESH.store(os::map(CHUNK_BYTES)?.as_ptr(), Ordering::Relaxed);
+        FRESH_BYTES.store(CHUNK_BYTES, Ordering::Relaxed);
+    }
+    // The mapping starts at an OS page, so every heap in it is aligned.
+    let place = FRESH.load(Ordering::Relaxed).cast::<Inner>();
+    FRESH.store(place.wrapping_add(1).cast(), Ordering::Relaxed);
+    FRESH_BYTES.fetch_sub(size_of::<Inner>(), Ordering::Relaxed);
+    Some(place)
 }
 
 /// All heaps that were ever made, those that are not in use included. Only their atomic parts may be looked at.

@@ -18,42 +18,26 @@ pub(super) enum Setting {
     Stats(bool),
 }
 
-/// A variable: its name without the prefix, the numbers that it takes, and what they set.
+/// A variable: the numbers that it takes, and what they set.
 struct Variable {
-    name: &'static [u8],
     range: RangeInclusive<u64>,
     setting: fn(u64) -> Setting,
 }
 
 const LONGEST_MS: u64 = LONGEST.as_millis() as u64;
 
-static VARIABLES: [Variable; 5] = [
-    Variable {
-        name: b"SCAVENGER",
-        range: 0..=1,
-        setting: |number| Setting::Scavenger(number != 0),
-    },
-    Variable {
-        name: b"PURGE_DELAY_MS",
-        range: 0..=LONGEST_MS,
-        setting: Setting::PurgeDelayMs,
-    },
-    Variable {
-        name: b"MIN_INTERVAL_MS",
-        range: 0..=LONGEST_MS,
-        setting: Setting::MinIntervalMs,
-    },
-    Variable {
-        name: b"ARENA_MIB",
-        range: 1..=1024,
-        setting: Setting::ArenaMib,
-    },
-    Variable {
-        name: b"STATS",
-        range: 0..=1,
-        setting: |number| Setting::Stats(number != 0),
-    },
-];
+/// The variable of this name. A function and no table, which the dynamic linker would have to relocate at each start.
+fn variable(name: &[u8]) -> Option<Variable> {
+    let (range, setting): (_, fn(u64) -> Setting) = match name {
+        b"SCAVENGER" => (0..=1, |number| Setting::Scavenger(number != 0)),
+        b"PURGE_DELAY_MS" => (0..=LONGEST_MS, Setting::PurgeDelayMs),
+        b"MIN_INTERVAL_MS" => (0..=LONGEST_MS, Setting::MinIntervalMs),
+        b"ARENA_MIB" => (1..=1024, Setting::ArenaMib),
+        b"STATS" => (0..=1, |number| Setting::Stats(number != 0)),
+        _ => return None,
+    };
+    Some(Variable { range, setting })
+}
 
 /// Says on one line that a variable is ignored, and why.
 pub(super) type Complaint = Text<160>;
@@ -63,7 +47,7 @@ const SHOWN_BYTES: usize = 32;
 
 /// Reads a variable, given without the prefix of its name. `None`: it is empty, or none of ours.
 pub(super) fn read(name: &[u8], value: &[u8]) -> Option<Result<Setting, Complaint>> {
-    let variable = VARIABLES.iter().find(|known| known.name == name)?;
+    let variable = variable(name)?;
     if value.is_empty() {
         return None;
     }
@@ -71,26 +55,25 @@ pub(super) fn read(name: &[u8], value: &[u8]) -> Option<Result<Setting, Complain
     Some(
         found
             .map(variable.setting)
-            .ok_or_else(|| complain(variable, value)),
+            .ok_or_else(|| complain(name, &variable.range, value)),
     )
 }
 
-fn complain(variable: &Variable, value: &[u8]) -> Complaint {
+fn complain(name: &[u8], range: &RangeInclusive<u64>, value: &[u8]) -> Complaint {
+    let shown = value
+        .get(..SHOWN_BYTES)
+        .filter(|_| value.len() > SHOWN_BYTES);
     let mut line = Complaint::new();
     line.push(b"sleepy-alloc: ")
         .push(PREFIX)
-        .push(variable.name)
+        .push(name)
         .push(b"=")
-        .push(&value[..value.len().min(SHOWN_BYTES)])
-        .push(if value.len() > SHOWN_BYTES {
-            b"..."
-        } else {
-            b""
-        })
+        .push(shown.unwrap_or(value))
+        .push(if shown.is_some() { b"..." } else { b"" })
         .push(b" is ignored: it takes a whole number from ")
-        .push_number(*variable.range.start())
+        .push_number(*range.start())
         .push(b" to ")
-        .push_number(*variable.range.end())
+        .push_number(*range.end())
         .push(b"\n");
     line
 }
@@ -142,14 +125,17 @@ mod tests {
 
     #[test]
     fn the_longest_complaint_fits() {
-        for variable in &VARIABLES {
-            let name = std::str::from_utf8(variable.name).unwrap();
+        for name in [
+            "SCAVENGER",
+            "PURGE_DELAY_MS",
+            "MIN_INTERVAL_MS",
+            "ARENA_MIB",
+            "STATS",
+        ] {
             let line = complaint(name, &"9".repeat(10_000));
+            let end = *variable(name.as_bytes()).unwrap().range.end();
             assert!(line.contains("999... is ignored"), "{line}");
-            assert!(
-                line.ends_with(&format!(" {}\n", variable.range.end())),
-                "{line}"
-            );
+            assert!(line.ends_with(&format!(" {end}\n")), "{line}");
         }
     }
 

@@ -58,12 +58,11 @@ pub(super) fn map_aligned(bytes: usize, align_bytes: usize) -> Option<NonNull<u8
     cut_aligned(bytes, align_bytes)
 }
 
-/// An address to try that cannot be known beforehand: the kernel's own choice of addresses, and the clock.
+/// An address to try that cannot be known beforehand: made from where the kernel has put the stack and the program.
 fn chance_hint() -> usize {
     let local = 0u8;
     let seed = (ptr::from_ref(&local).addr() as u64)
-        ^ (ptr::from_ref(&NEXT_HINT).addr() as u64).rotate_left(20)
-        ^ now_ns();
+        ^ (ptr::from_ref(&NEXT_HINT).addr() as u64).rotate_left(20);
     let mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
     HINTS.start + mixed as usize % (HINTS.end - HINTS.start)
 }

@@ -51,8 +51,10 @@ const TIME_UNITS: Units = &[(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us
 /// Tenths of the largest unit of which there is one at least, rounded.
 fn in_units(value: u64, units: Units) -> Option<(u64, &'static str)> {
     let &(unit, name) = units.iter().find(|(unit, _)| value >= *unit)?;
-    let tenths = (u128::from(value) * 10 + u128::from(unit / 2)) / u128::from(unit);
-    Some((tenths as u64, name))
+    let whole = value.checked_div(unit)?;
+    // Less than a unit, of which ten fit the type.
+    let rest_tenths = ((value - whole * unit) * 10 + unit / 2).checked_div(unit)?;
+    Some((whole * 10 + rest_tenths, name))
 }
 
 /// The table of these figures.
