@@ -2,8 +2,10 @@
 //!
 //! Reading them allocates nothing, so that it does not disturb the allocator that is watched.
 
+use crate::usage::clock_ns;
 use peers_common::proc;
 use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
+use rustix::time::ClockId;
 use std::ffi::CStr;
 use std::io;
 use std::io::Write;
@@ -87,7 +89,12 @@ impl Tasks {
 impl Task {
     fn read(id: i32) -> io::Result<Self> {
         let mut space = [0; 4096];
-        let cpu_ns = first_number(read_file(id, "schedstat", &mut space)?);
+        // What the kernel says of a thread that runs is as old as its last tick; of its own time a thread can ask a clock.
+        let cpu_ns = if id == rustix::thread::gettid().as_raw_nonzero().get() {
+            clock_ns(ClockId::ThreadCPUTime)
+        } else {
+            first_number(read_file(id, "schedstat", &mut space)?)
+        };
         let name = read_file(id, "comm", &mut space)?;
         let is_first = id == rustix::process::getpid().as_raw_nonzero().get();
         let role = match name {

@@ -139,6 +139,18 @@ impl Outcome {
         })
     }
 
+    /// The mean of all rounds, for numbers so coarse that their median is mostly zero.
+    pub fn mean(&self, path: &str) -> Option<f64> {
+        let path = format!("/{path}");
+        let numbers: Option<Vec<f64>> = self
+            .rounds
+            .iter()
+            .map(|answer| answer.pointer(&path)?.as_f64())
+            .collect();
+        let numbers = numbers.filter(|numbers| !numbers.is_empty())?;
+        Some(numbers.iter().sum::<f64>() / numbers.len() as f64)
+    }
+
     /// A number for a table: divided by `unit`, or a dash.
     pub fn cell(&self, path: &str, unit: f64) -> String {
         self.number(path)

@@ -207,15 +207,6 @@ fn figures(outcomes: &[Outcome], entrants: &[Entrant]) -> Figures {
         );
         let later = first.zip(all).map(|(first, all)| all - first);
         figures.at_most(&format!("{name}: helper wakes after it"), later, 0.0, "");
-        let cpu_ms = idle
-            .and_then(|o| o.number("helpers/cpu_ns"))
-            .map(|ns| ns / 1e6);
-        figures.at_most(
-            &format!("{name}: helper CPU in the silence"),
-            cpu_ms,
-            20.0,
-            " ms",
-        );
     }
     figures
 }

@@ -72,7 +72,8 @@ const TIMER_CHURN: &str = "1 ms timer that churns";
 const TIMER_SHRINK: &str = "1 ms timer, 16 KiB more free each turn";
 const SERVER_STATIC: &str = "server under load, static";
 const SERVER_HANDLER: &str = "server under load, handler";
-const IDLE: &str = "idle server";
+const IDLE: &str = "idle server, never asked";
+const IDLE_AFTER: &str = "idle server, from its last request on";
 /// An idle server is quiet enough for one look.
 const IDLE_SECS: u32 = 40;
 
@@ -93,12 +94,13 @@ pub fn run(context: &Context) -> Result<String> {
     }
     let mut outcomes = cases::run("turns", context.rounds, cases)?;
     let secs = if context.quick { 3 } else { IDLE_SECS };
-    let idle = format!("server --requests 500 --idle-secs {secs}");
     let with_helpers = |name: &str| name.contains("sleepy") || name.contains("-bg");
-    let watched = all.iter().filter(|entrant| with_helpers(&entrant.name));
-    let cases = watched
-        .map(|entrant| Case::new(IDLE, entrant, &idle))
-        .collect();
+    let mut cases = Vec::new();
+    for (name, requests) in [(IDLE, 0), (IDLE_AFTER, 1000)] {
+        let idle = format!("server --warm-up 0 --requests {requests} --idle-secs {secs}");
+        let watched = all.iter().filter(|entrant| with_helpers(&entrant.name));
+        cases.extend(watched.map(|entrant| Case::new(name, entrant, &idle)));
+    }
     outcomes.extend(cases::run("idle server", 1, cases)?);
 
     let figures = figures(&outcomes, secs);
@@ -174,8 +176,10 @@ fn figures(outcomes: &[Outcome], idle_secs: u32) -> Figures {
             told(group).and_then(|o| Some(o.number("stats/park_wakes")? / o.number("turns")?));
         figures.at_most(&format!("wakes a request: {group}"), wakes, 0.0005, "");
     }
-    let sleeps = told(IDLE).and_then(|o| o.number("helpers/sleeps"));
-    let what = format!("sleeps of the scavenger: idle server, {idle_secs} s");
-    figures.at_most(&what, sleeps, 2.0, "");
+    for group in [IDLE, IDLE_AFTER] {
+        let sleeps = told(group).and_then(|o| o.number("helpers/sleeps"));
+        let what = format!("sleeps of the scavenger in {idle_secs} s: {group}");
+        figures.at_most(&what, sleeps, 2.0, "");
+    }
     figures
 }
