@@ -84,20 +84,24 @@ struct Connection {
 pub fn run(peer: &Peer, arguments: &[String]) -> Result<Value> {
     let options: Options = parse("server", arguments)?;
     let mut server = Server::new(options, peer)?;
-    let client = server.start_client()?;
+    let all = server.options.warm_up + server.options.requests;
+    let client = if all > 0 {
+        Some(server.start_client()?)
+    } else {
+        None
+    };
     while server.answered < server.options.warm_up {
         server.turn(None)?;
     }
     let report = Report::start(peer)?;
-    let all = server.options.warm_up + server.options.requests;
     while server.answered < all {
         server.turn(None)?;
     }
     let mut figures = report.finish(peer, server.options.requests)?;
-    let client = client.wait_with_output()?;
-    if !client.status.success() {
-        return Err("the client failed".into());
-    }
+    let client = match client {
+        Some(client) => result_of(client)?,
+        None => Value::Null,
+    };
     let idle_secs = server.options.idle_secs;
     if idle_secs > 0.0 {
         let end = Instant::now() + Duration::from_secs_f64(idle_secs);
@@ -109,9 +113,17 @@ pub fn run(peer: &Peer, arguments: &[String]) -> Result<Value> {
         }
         figures = report.finish(peer, turns)?;
     }
-    figures["client"] = serde_json::from_slice(&client.stdout)?;
+    figures["client"] = client;
     figures["request"] = server.per_request();
     Ok(figures)
+}
+
+fn result_of(client: Child) -> Result<Value> {
+    let output = client.wait_with_output()?;
+    if !output.status.success() {
+        return Err("the client failed".into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 impl Server {
