@@ -4,20 +4,26 @@
 //! time in a thread's life. The end of the thread is noticed through a key of the C library, whose destructors run after
 //! those of Rust's own thread-local values.
 
+#[cfg(all(
+    feature = "initial-exec",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+#[path = "thread/initial_exec.rs"]
+mod handle;
+#[cfg(not(all(
+    feature = "initial-exec",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+#[path = "thread/general.rs"]
+mod handle;
+
 use crate::Heap;
 use crate::heap::inner::{self, Inner};
 use crate::{options, os};
-use core::mem::ManuallyDrop;
 
-thread_local! {
-    static HEAP: ManuallyDrop<Heap> = const { ManuallyDrop::new(Heap::unmade()) };
-}
-
-/// Runs `f` with the handle of the calling thread's heap, whether there is one or not.
-#[inline(always)]
-pub(crate) fn with<R>(f: impl FnOnce(&Heap) -> R) -> R {
-    HEAP.with(|heap| f(heap))
-}
+pub(crate) use handle::with;
 
 /// Makes the calling thread's heap. `None`: there is no memory for it.
 #[cold]

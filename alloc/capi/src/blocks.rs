@@ -8,10 +8,7 @@ use sleepy_alloc::raw;
 /// A block of at least `size` bytes, or null with `ENOMEM`.
 #[unsafe(no_mangle)]
 pub extern "C" fn malloc(size: usize) -> *mut c_void {
-    let block = match request::plain(size) {
-        Some(layout) => raw::alloc(layout),
-        None => ptr::null_mut(),
-    };
+    let block = request::with_plain(size, raw::alloc);
     if block.is_null() {
         return errno::no_memory().cast();
     }
@@ -21,10 +18,10 @@ pub extern "C" fn malloc(size: usize) -> *mut c_void {
 /// A zeroed block for `count` objects of `size` bytes, or null with `ENOMEM`.
 #[unsafe(no_mangle)]
 pub extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
-    let block = match count.checked_mul(size).and_then(request::plain) {
-        Some(layout) => raw::alloc_zeroed(layout),
-        None => ptr::null_mut(),
+    let Some(bytes) = count.checked_mul(size) else {
+        return errno::no_memory().cast();
     };
+    let block = request::with_plain(bytes, raw::alloc_zeroed);
     if block.is_null() {
         return errno::no_memory().cast();
     }
@@ -58,11 +55,8 @@ pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void
         unsafe { free(block) }
         return ptr::null_mut();
     }
-    let moved = match request::plain(size) {
-        // SAFETY: a block of ours that the caller gives up if there is another.
-        Some(layout) => unsafe { raw::realloc(block.cast(), layout) },
-        None => ptr::null_mut(),
-    };
+    // SAFETY: a block of ours that the caller gives up if there is another.
+    let moved = request::with_plain(size, |layout| unsafe { raw::realloc(block.cast(), layout) });
     if moved.is_null() {
         return errno::no_memory().cast();
     }

@@ -9,28 +9,35 @@ const MALLOC_ALIGN: usize = 16;
 /// A block of at most this size holds no object that needs more than the size's alignment.
 const SMALL_BYTES: usize = 8;
 
-/// The alignment of a block that nobody asked for another: what any object of this size may need.
-#[inline(always)]
-fn natural_alignment(size_bytes: usize) -> usize {
-    if size_bytes <= SMALL_BYTES {
-        SMALL_BYTES
-    } else {
-        MALLOC_ALIGN
-    }
-}
+/// What a request for at most [`SMALL_BYTES`] asks for.
+const SMALL: Layout = match Layout::from_size_align(SMALL_BYTES, SMALL_BYTES) {
+    Ok(layout) => layout,
+    Err(_) => unreachable!(),
+};
 
-/// What `malloc(size_bytes)` asks for, or `None` when no object can be that large.
+/// What `f` makes of the layout that `malloc(size_bytes)` asks for, or null when no object can be that large.
 ///
-/// A request for nothing gets a block of its own, as its address must be unlike all others.
+/// A request for nothing gets a block of its own, as its address must be unlike all others. Both calls are of an
+/// alignment that the compiler knows, which makes the way to a size class short.
 #[inline(always)]
-pub(crate) fn plain(size_bytes: usize) -> Option<Layout> {
-    Layout::from_size_align(size_bytes.max(1), natural_alignment(size_bytes)).ok()
+pub(crate) fn with_plain(size_bytes: usize, f: impl Fn(Layout) -> *mut u8) -> *mut u8 {
+    if size_bytes <= SMALL_BYTES {
+        return f(SMALL);
+    }
+    match Layout::from_size_align(size_bytes, MALLOC_ALIGN) {
+        Ok(layout) => f(layout),
+        Err(_) => core::ptr::null_mut(),
+    }
 }
 
 /// What a request with an alignment asks for. No block is aligned less than one of `malloc`.
 pub(crate) fn aligned(align: usize, size_bytes: usize) -> Option<Layout> {
-    let align = align.max(natural_alignment(size_bytes));
-    Layout::from_size_align(size_bytes.max(1), align).ok()
+    let least = if size_bytes <= SMALL_BYTES {
+        SMALL_BYTES
+    } else {
+        MALLOC_ALIGN
+    };
+    Layout::from_size_align(size_bytes.max(1), align.max(least)).ok()
 }
 
 /// Whether `posix_memalign` takes this alignment: a power of two and a multiple of a pointer's size.
@@ -54,11 +61,21 @@ mod tests {
 
     const LARGEST: usize = isize::MAX as usize;
 
+    /// The layout that `malloc` asks for.
+    fn plain(size_bytes: usize) -> Option<Layout> {
+        let asked = core::cell::Cell::new(None);
+        with_plain(size_bytes, |layout| {
+            asked.set(Some(layout));
+            core::ptr::null_mut()
+        });
+        asked.get()
+    }
+
     #[test]
     fn what_can_hold_an_aligned_object_is_aligned_for_it() {
         for size_bytes in 0..=8 {
             let layout = plain(size_bytes).unwrap();
-            assert_eq!((layout.size(), layout.align()), (size_bytes.max(1), 8));
+            assert_eq!((layout.size(), layout.align()), (8, 8));
         }
         for size_bytes in [9, 16, 24, 40, 1 << 20] {
             let layout = plain(size_bytes).unwrap();

@@ -211,6 +211,7 @@ impl Inner {
 
 /// What the handle of a lent heap points at: no class has a page, and no page is its own, so that every allocation and
 /// every free goes the slow way and takes the heap back. The fast paths pay nothing for it.
+#[repr(transparent)]
 pub(crate) struct LentInner(pub(crate) Inner);
 
 // SAFETY: nobody writes it: it has no pages, and its figures change only with blocks of its pages.

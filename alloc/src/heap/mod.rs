@@ -63,6 +63,7 @@ const FRESH_BYTES: usize = 2048;
 /// drop(heap);
 /// drop(list);
 /// ```
+#[repr(C)] // `thread/initial_exec.rs` writes an unmade one out
 pub struct Heap {
     /// `home`, or [`inner::LENT`] while the heap is lent.
     active: Cell<*const Inner>,
