@@ -50,35 +50,46 @@ pub struct Policy {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self {
-            switches: Switches::ON,
-            step: Duration::from_micros(5),
-            max_step: Duration::from_micros(100),
-            start_bytes: 384 << 10,
-            price_ns_per_kib: 3_000,
-            long_wait: Duration::from_millis(50),
-            long_start_bytes: 16 << 10,
-            long_price_ns_per_kib: 16_000,
-            min_wait: Duration::from_micros(50),
-            deep_frames: 200,
-            productive_percent: 10,
-        }
+        Self::DEFAULT
     }
 }
 
 impl Policy {
+    /// `Policy::default()`, for policies that are fixed when the program is built.
+    ///
+    /// ```
+    /// use sleepy_gc::idle::{Policy, Switches};
+    /// const SWEEPS_ONLY: Policy = Policy {
+    ///     switches: Switches { sweep: true, ..Switches::OFF },
+    ///     ..Policy::DEFAULT
+    /// };
+    /// ```
+    pub const DEFAULT: Self = Self {
+        switches: Switches::ON,
+        step: Duration::from_micros(5),
+        max_step: Duration::from_micros(100),
+        start_bytes: 384 << 10,
+        price_ns_per_kib: 3_000,
+        long_wait: Duration::from_millis(50),
+        long_start_bytes: 16 << 10,
+        long_price_ns_per_kib: 16_000,
+        min_wait: Duration::from_micros(50),
+        deep_frames: 200,
+        productive_percent: 10,
+    };
+
     /// The default policy with all switches off: waits are plain waits.
-    pub fn off() -> Self {
+    pub const fn off() -> Self {
         Self {
             switches: Switches::OFF,
-            ..Self::default()
+            ..Self::DEFAULT
         }
     }
 
     /// Whether a collector that keeps no history of its own should say that it wants a cycle: with
     /// at least as much allocated as a long wait asks for. The sleeper's prices do the rest.
     pub fn wants_cycle(allocated_bytes_since_cycle: usize) -> bool {
-        allocated_bytes_since_cycle >= Self::default().long_start_bytes
+        allocated_bytes_since_cycle >= Self::DEFAULT.long_start_bytes
     }
 }
 

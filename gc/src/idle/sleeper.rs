@@ -296,16 +296,14 @@ impl Sleeper {
                 if event.is_some() || self.is_interrupted() {
                     return event;
                 }
+                // Blocking was a look, but an old one by the time that a step would begin.
+                span.looked = span.timer;
                 span.looked_cpu_ns = None;
-                if let Some(event) = self.look(wait) {
-                    return Some(event);
-                }
-                span.looked = true;
                 continue;
             };
 
             if !span.looked {
-                // Another thread has left work since the wait began.
+                // Work that another thread has left since the wait began, or a cycle worth starting now.
                 let event = self.look(wait);
                 if event.is_some() {
                     return event;

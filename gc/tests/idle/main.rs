@@ -1,6 +1,7 @@
 //! The waits that collect.
 
 mod arena;
+mod environment;
 mod gil;
 mod kinds;
 mod recorder;

@@ -325,6 +325,47 @@ fn each_switch_forbids_its_part() {
     }
 }
 
+/// All sixteen settings, in both phases and between cycles.
+#[test]
+fn switches_work_alone_and_together() {
+    use sleepy_gc::CollectionPhase::{Marking, Sleeping, Sweeping};
+    for bits in 0..16 {
+        let [sweep, mark, start, park] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
+        let switches = Switches {
+            sweep,
+            mark,
+            start,
+            park,
+        };
+        for phase in [Marking, Sweeping, Sleeping] {
+            let mut sleeper = Sleeper::new(Policy {
+                switches,
+                ..Policy::default()
+            });
+            let mut c = match phase {
+                Sleeping => Recorder {
+                    cycle_steps: 3,
+                    allocated_bytes: 1 << 30,
+                    ..Recorder::default()
+                },
+                _ => Recorder::working(3),
+            };
+            c.phase = Some(if phase == Sleeping { Marking } else { phase });
+            sleeper.sleep(&mut c, MS);
+            let starts = phase == Sleeping && start && mark;
+            let steps = match phase {
+                Sleeping => starts,
+                Sweeping => sweep,
+                _ => mark,
+            };
+            let note = format!("{switches:?} {phase:?}");
+            assert_eq!(c.count(Call::Start), usize::from(starts), "{note}");
+            assert_eq!(c.count(Call::Step) > 0, steps, "{note}");
+            assert_eq!(c.count(Call::Lend) > 0, park, "{note}");
+        }
+    }
+}
+
 mod signals {
     //! A signal whose handler does nothing, and which interrupts system calls.
 
