@@ -60,6 +60,8 @@ compile_error!("sleepy-alloc reserves address space by the gigabyte, and needs a
 mod arena;
 #[cfg(not(loom))]
 mod bitmap;
+#[cfg(all(test, not(loom)))]
+mod faults;
 #[cfg(not(loom))]
 mod flight;
 #[cfg(not(loom))]

@@ -6,3 +6,6 @@ pub mod alloc_machine;
 pub mod machine;
 #[path = "../../gc/tests/support/mod.rs"]
 pub mod support;
+#[path = "../../alloc/tests/common/machine.rs"]
+pub mod raw_machine;
+pub mod raw_ops;

@@ -27,6 +27,16 @@ pub(crate) fn failing_after<R>(call: Call, successes: usize, f: impl FnOnce() ->
     f()
 }
 
+/// Has calls of this kind fail on this thread after `successes` of them, until it has ended.
+pub(crate) fn fail_to_the_end(call: Call, successes: usize) {
+    PLAN.set(Some((call, successes)));
+}
+
+/// Whether all the calls were made that were to succeed, so that the next one fails.
+pub(crate) fn is_exhausted() -> bool {
+    matches!(PLAN.get(), Some((_, 0)))
+}
+
 /// Whether this call is to fail.
 pub(super) fn fails(call: Call) -> bool {
     match PLAN.get() {

@@ -4,7 +4,7 @@
 //! It works on any [`Face`] of the allocator. Where the face can be used by several threads, a helper thread allocates,
 //! frees and resizes too, ends with its blocks alive and is followed by another.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
+#![allow(dead_code, reason = "each user of this uses a part of it")]
 
 use allocator_api2::alloc::Allocator;
 use sleepy_alloc::{Heap, SleepyAlloc, raw};
