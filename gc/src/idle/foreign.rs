@@ -4,9 +4,11 @@ use std::panic::Location;
 use std::time::Duration;
 
 use super::bell::Bell;
-use super::collector::Collector;
+use super::clock::wall_ns;
+use super::collector::{Collector, IdleHint};
 use super::site::{Kind, SiteId};
 use super::sleeper::{Sleeper, Wait};
+use crate::step::{Budget, CollectionPhase, Progress};
 
 impl Sleeper {
     /// Waits by calling `block`, after collecting for as long as `ready` says that `block` would
@@ -44,6 +46,113 @@ impl Sleeper {
                 return value;
             }
         }
+    }
+
+    /// The first half of [`about_to_wait`](Self::about_to_wait), for waits that no closure can be put
+    /// around: collects for as long as `ready` says that the caller would have to wait, then lends the
+    /// heap. `true`: what is waited for is there already; nothing was lent.
+    ///
+    /// After the wait the caller says so by [`wait_ends`](Self::wait_ends). Calls without their other
+    /// half do no harm: a heap that is lent is taken back when it is used.
+    ///
+    /// A [`GilGuard`](super::GilGuard) is not given up here. Dropped after this call, it leaves the heap
+    /// lent, and whoever takes the lock next takes it back:
+    ///
+    /// ```
+    /// # use sleepy_gc::{Rootable, idle::{Gil, Policy, SendArena, Sleeper}};
+    /// # let gil = Gil::new(SendArena::<Rootable![u32]>::new(|_| 0));
+    /// # let mut sleeper = Sleeper::new(Policy::default());
+    /// # let (is_ready, wait) = (|| false, || ());
+    /// let mut arena = gil.lock();
+    /// if !sleeper.wait_begins(&mut arena, is_ready) {
+    ///     drop(arena);
+    ///     wait();
+    ///     arena = gil.lock();
+    ///     sleeper.wait_ends(&mut arena);
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn wait_begins<C: Collector>(
+        &mut self,
+        c: &mut C,
+        mut ready: impl FnMut() -> bool,
+    ) -> bool {
+        let site = SiteId::new(
+            Kind::Foreign,
+            std::ptr::from_ref(Location::caller()).addr() as u64,
+        );
+        let begun_ns = wall_ns();
+        let mut wait = HalfWait { ready: &mut ready };
+        // Without a timeout a wait ends by an event only.
+        let is_there = self.wait_on(&mut Half(c), site, &mut wait, None) == Some(true);
+        self.half = (!is_there).then_some((site, begun_ns));
+        is_there
+    }
+
+    /// The wait that [`wait_begins`](Self::wait_begins) has prepared is over: takes the heap back.
+    pub fn wait_ends<C: Collector>(&mut self, c: &mut C) {
+        c.take_back();
+        if let Some((site, begun_ns)) = self.half.take() {
+            self.observe(site, wall_ns().saturating_sub(begun_ns));
+        }
+    }
+}
+
+/// A collector that is lent where the wait would block, and not taken back.
+struct Half<'c, C>(&'c mut C);
+
+impl<C: Collector> Collector for Half<'_, C> {
+    fn has_work(&self) -> bool {
+        self.0.has_work()
+    }
+
+    fn wants_cycle(&self, hint: &IdleHint) -> bool {
+        self.0.wants_cycle(hint)
+    }
+
+    fn start_cycle(&mut self) {
+        self.0.start_cycle();
+    }
+
+    fn step(&mut self, budget: Budget) -> Progress {
+        self.0.step(budget)
+    }
+
+    fn contended(&self) -> bool {
+        self.0.contended()
+    }
+
+    fn while_lent<T>(&mut self, block: impl FnOnce() -> T) -> T {
+        self.0.lend();
+        block()
+    }
+
+    fn hint(&self) -> IdleHint {
+        self.0.hint()
+    }
+
+    fn phase(&self) -> Option<CollectionPhase> {
+        self.0.phase()
+    }
+}
+
+/// A wait whose other half is the caller's. The event is whether what is waited for is there.
+struct HalfWait<'r> {
+    ready: &'r mut dyn FnMut() -> bool,
+}
+
+impl Wait for HalfWait<'_> {
+    type Event = bool;
+
+    const LIMITED: bool = false;
+    const WHOLE: bool = false;
+
+    fn ready(&mut self) -> Option<bool> {
+        (self.ready)().then_some(true)
+    }
+
+    fn block(&mut self, _limit: Option<Duration>, _bell: Option<&Bell>) -> Option<bool> {
+        Some(false)
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Sleeper {
     interrupt: Option<fn() -> bool>,
     /// Made when somebody could ring it for the first time.
     bell: Option<Bell>,
+    /// The wait that was begun without being ended: its site, and when.
+    pub(super) half: Option<(SiteId, u64)>,
 }
 
 /// What a kind of wait adds to the loop.
@@ -39,6 +41,9 @@ pub(super) trait Wait {
 
     /// How many steps one wait may make before it blocks.
     const MAX_STEPS: u32 = u32::MAX;
+
+    /// Whether the wait is over when the loop is.
+    const WHOLE: bool = true;
 
     /// Whether [`block`](Self::block) hears the bell.
     const HEARS: bool = false;
@@ -120,6 +125,7 @@ impl Sleeper {
             phase: None,
             interrupt: None,
             bell: None,
+            half: None,
         }
     }
 
@@ -263,10 +269,15 @@ impl Sleeper {
         let event = self.collect_then_block(c, wait, &mut span);
         let waited_ns = span.elapsed_ns();
         // What is ready at once says nothing about the waits that are not: it leaves no history.
-        if looked || waited_ns >= SLEPT_NS {
-            self.sites.observe(span.site, waited_ns);
+        if W::WHOLE && (looked || waited_ns >= SLEPT_NS) {
+            self.observe(span.site, waited_ns);
         }
         event
+    }
+
+    /// Notes how long a wait has lasted.
+    pub(super) fn observe(&mut self, site: SiteId, waited_ns: u64) {
+        self.sites.observe(site, waited_ns);
     }
 
     /// The loop: a step, a look, a step, a look …; then lend and block.

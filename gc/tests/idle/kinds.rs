@@ -135,6 +135,40 @@ fn a_foreign_wait_collects_until_it_is_ready() {
 }
 
 #[test]
+fn a_wait_in_two_halves_collects_lends_and_takes_back() {
+    let mut c = Recorder::working(3);
+    let mut sleeper = sleeper();
+    assert!(!sleeper.wait_begins(&mut c, || false));
+    let steps = [Call::Step; 3];
+    assert_eq!(c.calls(), [&steps[..], &[Call::Lend]].concat());
+    sleeper.wait_ends(&mut c);
+    assert_eq!(
+        c.calls(),
+        [&steps[..], &[Call::Lend, Call::TakeBack]].concat()
+    );
+
+    // What comes in the middle of the steps ends them, and nothing is lent.
+    let mut c = Recorder::working(100);
+    let mut looks = 0;
+    let is_there = sleeper.wait_begins(&mut c, || {
+        looks += 1;
+        looks == 3
+    });
+    assert!(is_there);
+    assert_eq!(c.calls(), [Call::Step; 2]);
+
+    // Contended: no step. Off: nothing at all.
+    let mut c = Recorder::working(100);
+    c.contended = true;
+    assert!(!sleeper.wait_begins(&mut c, || false));
+    assert_eq!(c.calls(), [Call::Lend]);
+    let mut c = Recorder::working(100);
+    let mut off = Sleeper::new(Policy::off());
+    assert!(!off.wait_begins(&mut c, || true));
+    assert_eq!(c.calls(), []);
+}
+
+#[test]
 fn a_notified_condition_variable_makes_one_step_at_most() {
     let pair = Arc::new((Mutex::new(false), Condvar::new()));
     let theirs = Arc::clone(&pair);
@@ -210,6 +244,44 @@ fn unlocking_a_file_never_waits() {
         assert!(sleeper().flock(&mut c, &file, how, None).unwrap());
     }
     assert_eq!(c.calls(), []);
+}
+
+#[test]
+fn ranges_of_a_file_are_locked_each_by_itself() {
+    let path = std::env::temp_dir().join(format!("sleepy-ranges-{}", std::process::id()));
+    let open = || {
+        std::fs::File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .unwrap()
+    };
+    let (one, other) = (open(), open());
+    std::fs::remove_file(&path).unwrap();
+    let mut c = Recorder::default();
+    let mut lock = |file, how, range: std::ops::Range<u64>| {
+        sleeper()
+            .fcntl_lock(&mut c, file, how, range, Some(5 * MS))
+            .unwrap()
+    };
+    assert!(lock(&one, FlockOp::Exclusive, 0..10));
+    assert!(lock(&other, FlockOp::Exclusive, 10..20));
+    assert!(!lock(&other, FlockOp::Shared, 5..12));
+    assert!(lock(&one, FlockOp::Shared, 0..10));
+    assert!(lock(&other, FlockOp::Shared, 5..10));
+    assert!(!lock(&one, FlockOp::Exclusive, 0..10));
+    assert!(lock(&other, FlockOp::Unlock, 0..10));
+    assert!(lock(&one, FlockOp::Exclusive, 0..10));
+
+    let mut fails = |file: &std::fs::File, range: std::ops::Range<u64>| {
+        let done = sleeper().fcntl_lock(&mut c, file, FlockOp::Exclusive, range, None);
+        done.unwrap_err().raw_os_error()
+    };
+    assert_eq!(fails(&one, 3..3), Some(libc::EINVAL));
+    let readable = std::fs::File::open("/proc/self/exe").unwrap();
+    assert_eq!(fails(&readable, 0..1), Some(libc::EBADF));
 }
 
 #[test]

@@ -111,6 +111,14 @@ impl Collector for Recorder {
         value
     }
 
+    fn lend(&mut self) {
+        self.record(Call::Lend);
+    }
+
+    fn take_back(&mut self) {
+        self.record(Call::TakeBack);
+    }
+
     fn hint(&self) -> IdleHint {
         IdleHint {
             allocated_bytes_since_cycle: self.allocated_bytes,

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use polling::{Event, Events, Poller};
-use sleepy_gc::idle::{FlockOp, Interest, Queue, RecvError, SendError, Sleeper, Watched};
+use sleepy_gc::idle::{FlockOp, Interest, Policy, Queue, RecvError, SendError, Sleeper, Watched};
 
 use crate::recorder::Recorder;
 
@@ -36,6 +36,7 @@ pub fn all() -> Vec<Box<dyn Waiting>> {
         Box::new(Join::new()),
         Box::new(ChildProcess::new()),
         Box::new(FileLock::new()),
+        Box::new(RangeLock::new()),
         Box::new(Lock::new()),
         Box::new(Condition::new()),
         Box::new(Recv::new()),
@@ -247,6 +248,48 @@ impl Waiting for FileLock {
     }
     fn wait(&mut self, s: &mut Sleeper, c: &mut Recorder, timeout: Option<Duration>) -> bool {
         s.flock(c, &self.ours, FlockOp::Exclusive, timeout).unwrap()
+    }
+}
+
+struct RangeLock {
+    ours: File,
+    holder: Option<File>,
+}
+
+impl RangeLock {
+    fn new() -> Self {
+        let path = std::env::temp_dir().join(format!(
+            "sleepy-range-{}-{:?}",
+            std::process::id(),
+            thread::current().id()
+        ));
+        let ours = File::create_new(&path)
+            .and_then(|_| File::open(&path))
+            .unwrap();
+        let holder = File::options().write(true).open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let mut sleeper = Sleeper::new(Policy::off());
+        let mut c = Recorder::default();
+        let done = sleeper.fcntl_lock(&mut c, &holder, FlockOp::Exclusive, .., None);
+        assert!(done.unwrap());
+        Self {
+            ours,
+            holder: Some(holder),
+        }
+    }
+}
+
+impl Waiting for RangeLock {
+    fn name(&self) -> &'static str {
+        "fcntl_lock"
+    }
+    fn trigger(&mut self) -> Trigger {
+        let holder = self.holder.take();
+        Box::new(move || drop(holder))
+    }
+    fn wait(&mut self, s: &mut Sleeper, c: &mut Recorder, timeout: Option<Duration>) -> bool {
+        s.fcntl_lock(c, &self.ours, FlockOp::Shared, 3..7, timeout)
+            .unwrap_or_else(|error| panic!("{error}"))
     }
 }
 

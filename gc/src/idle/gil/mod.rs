@@ -300,11 +300,7 @@ impl<T: Send + Collector> Collector for GilGuard<'_, T> {
     }
 
     fn while_lent<R>(&mut self, block: impl FnOnce() -> R) -> R {
-        // Whoever waits for the lock would only have to take it back.
-        if !self.gil.contended() {
-            T::lend(self);
-            self.gil.lent.set(Some(T::take_back));
-        }
+        self.lend();
         self.released(block)
     }
 
@@ -313,11 +309,15 @@ impl<T: Send + Collector> Collector for GilGuard<'_, T> {
     }
 
     fn lend(&mut self) {
-        T::lend(self);
+        // Whoever waits for the lock would only have to take it back.
+        if !self.gil.contended() {
+            T::lend(self);
+            self.gil.lent.set(Some(T::take_back));
+        }
     }
 
     fn take_back(&mut self) {
-        T::take_back(self);
+        self.gil.take_back();
     }
 
     fn bells(&self) -> Option<&Bells> {
