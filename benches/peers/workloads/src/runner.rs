@@ -16,6 +16,9 @@ pub enum RunError {
     /// The command line is wrong.
     #[error("{0}")]
     Arguments(#[from] pico_args::Error),
+    /// Part of it means nothing.
+    #[error("what is {0:?}?")]
+    Left(Vec<std::ffi::OsString>),
     /// There is no such workload.
     #[error("no workload {0}")]
     Unknown(String),
@@ -41,6 +44,10 @@ fn measured(peer: &Peer, args: &[String]) -> Result<serde_json::Value, RunError>
     let percent = args.opt_value_from_str("--percent")?.unwrap_or(100);
     let settle_ms: Option<u64> = args.opt_value_from_str("--settle-ms")?;
     let name: String = args.free_from_str()?;
+    let left = args.finish();
+    if !left.is_empty() {
+        return Err(RunError::Left(left));
+    }
     let workload = find(&name).ok_or(RunError::Unknown(name))?;
 
     let pool = Rc::new(Pool::new(threads));
