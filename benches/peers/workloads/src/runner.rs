@@ -27,7 +27,7 @@ pub enum RunError {
     System(#[from] io::Error),
 }
 
-/// Runs what `args` ask for: `WORKLOAD [--threads T] [--percent P] [--settle-ms N]`.
+/// Runs what `args` ask for: `WORKLOAD [--threads T] [--percent P] [--warm-ups N] [--settle-ms N]`.
 ///
 /// With `--settle-ms` the process waits that long after the round, as programs wait: its threads lend their heaps where
 /// the allocator knows of such a thing; then it looks at its memory once more.
@@ -42,6 +42,7 @@ fn measured(peer: &Peer, args: &[String]) -> Result<serde_json::Value, RunError>
     let mut args = pico_args::Arguments::from_vec(args.iter().map(Into::into).collect());
     let threads = args.opt_value_from_str("--threads")?.unwrap_or(1);
     let percent = args.opt_value_from_str("--percent")?.unwrap_or(100);
+    let warm_ups = args.opt_value_from_str("--warm-ups")?.unwrap_or(1);
     let settle_ms: Option<u64> = args.opt_value_from_str("--settle-ms")?;
     let name: String = args.free_from_str()?;
     let left = args.finish();
@@ -60,7 +61,9 @@ fn measured(peer: &Peer, args: &[String]) -> Result<serde_json::Value, RunError>
     // The tables have been made: what they took meanwhile is not the workload's.
     proc::reset_peak()?;
     let start_bytes = proc::rss_bytes();
-    (rounds.round)();
+    for _ in 0..warm_ups {
+        (rounds.round)();
+    }
     let (extra, used, wall_ns) = measure(|| (rounds.round)());
     let peak_bytes = proc::peak_rss_bytes();
     let end = proc::resident();
