@@ -16,6 +16,9 @@ pub mod report;
 pub mod sample;
 pub mod summary;
 
+use peers_common::machine::{Machine, load};
+use std::path::Path;
+
 /// Why there is no table.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -28,7 +31,30 @@ pub enum Error {
     /// The filters leave nothing.
     #[error("no workload is left to run")]
     Nothing,
+    /// A part of `loops` failed.
+    #[error("loops: {0}")]
+    Loops(Box<dyn std::error::Error>),
     /// The tables could not be written.
     #[error("cannot write to {0}: {1}")]
     Write(String, std::io::Error),
+}
+
+/// Runs the plan and writes its tables to `out`, or to the standard output without one. Returns whether every run gave an
+/// answer.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn compare_to(plan: &plan::Plan, out: Option<&Path>) -> Result<bool, Error> {
+    let before = Machine::here();
+    let cells = compare::run(plan);
+    let after_load = load();
+    let text = report::markdown(plan, &cells, &before, &after_load);
+    match out {
+        Some(folder) => {
+            let json = report::json(plan, &cells, &before, &after_load);
+            report::write(folder, &text, &json)?;
+        }
+        None => print!("{text}"),
+    }
+    Ok(cells.iter().flatten().all(|cell| cell.failures.is_empty()))
 }

@@ -34,6 +34,18 @@ pub struct Plan {
     pub settle_ms: u64,
 }
 
+impl Plan {
+    /// The same with one round of tiny sizes, which shows that everything runs.
+    pub fn quick(self) -> Self {
+        Self {
+            rounds: 1,
+            percent: 2,
+            settle_ms: 1,
+            ..self
+        }
+    }
+}
+
 /// The rows that the filters leave; an empty filter leaves all.
 ///
 /// # Errors

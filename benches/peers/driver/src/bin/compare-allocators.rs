@@ -1,8 +1,7 @@
 //! Compares allocators on the workloads.
 
 use clap::Parser;
-use driver::{Error, compare, peers, plan, report};
-use peers_common::machine::{Machine, load};
+use driver::{Error, peers, plan};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -53,26 +52,15 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<bool, Error> {
     let variants = peers::select(&options.peers)?;
     let cases = plan::cases(&options.only, &options.threads)?;
-    let plan = plan::Plan {
+    let mut plan = plan::Plan {
         cases,
         peers: peers::ready(&variants, !options.no_build)?,
-        rounds: if options.quick { 1 } else { options.rounds },
-        percent: if options.quick { 2 } else { options.percent },
-        settle_ms: if options.quick { 1 } else { options.settle_ms },
+        rounds: options.rounds,
+        percent: options.percent,
+        settle_ms: options.settle_ms,
     };
-    let before = Machine::here();
-    let cells = compare::run(&plan);
-    let after_load = load();
-    let text = report::markdown(&plan, &cells, &before, &after_load);
-    match &options.out {
-        Some(folder) => {
-            report::write(
-                folder,
-                &text,
-                &report::json(&plan, &cells, &before, &after_load),
-            )?;
-        }
-        None => print!("{text}"),
+    if options.quick {
+        plan = plan.quick();
     }
-    Ok(cells.iter().flatten().all(|cell| cell.failures.is_empty()))
+    driver::compare_to(&plan, options.out.as_deref())
 }
