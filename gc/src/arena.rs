@@ -11,6 +11,7 @@ use crate::mutation::{Finalization, Mutation};
 use crate::pacing::MAX_STEP_BYTES;
 pub use crate::step::CollectionPhase;
 use crate::step::{Budget, Progress};
+use crate::summary::HeapSummary;
 
 /// A family of root types, one for each lifetime `'gc`.
 pub trait Rootable<'a> {
@@ -304,17 +305,42 @@ where
         self.context.start_cycle(crate::metrics::Cause::Explicit);
     }
 
-    /// Checks the heap's bookkeeping, and (in builds with debug assertions) by a trace of its own that everything
-    /// reachable is alive. Walks the whole heap: for tests. No callback can be running meanwhile, hence `&mut`.
+    /// Checks the heap's bookkeeping, and (in builds with debug assertions or the feature `zeal`) by a trace of its own
+    /// that everything reachable is alive. Walks the whole heap: for tests. No callback can be running meanwhile, hence `&mut`.
     ///
     /// # Errors
     ///
     /// What is wrong, in words.
     pub fn verify(&mut self) -> Result<(), String> {
         self.context.verify()?;
-        #[cfg(debug_assertions)]
+        #[cfg(any(debug_assertions, feature = "zeal"))]
         self.context.verify_reachable(&self.root_trace())?;
         Ok(())
+    }
+
+    /// What the heap holds, by type, with what the root retains of it.
+    ///
+    /// Runs the cycle under way to its end if it is sweeping, and marks to the end then. Takes its time: it is for people
+    /// who look for what fills a heap.
+    ///
+    /// ```
+    /// use sleepy_gc::{Arena, Gc, Rootable};
+    ///
+    /// let mut arena = Arena::<Rootable![Gc<'_, String>]>::new(|mc| {
+    ///     Gc::new(mc, "garbage".to_owned());
+    ///     Gc::new(mc, "kept".to_owned())
+    /// });
+    /// let summary = arena.heap_summary();
+    /// let strings = &summary.types[0];
+    /// assert_eq!((strings.total.objects, strings.retained.objects), (2, 1));
+    /// println!("{summary}");
+    /// ```
+    pub fn heap_summary(&mut self) -> HeapSummary {
+        if self.collection_phase() == CollectionPhase::Sweeping {
+            self.finish_cycle();
+        }
+        self.context.run(&self.root_trace(), Goal::Marked);
+        self.context.summary(&self.root_trace())
     }
 
     fn marked(&mut self) -> Option<MarkedArena<'_, R>> {

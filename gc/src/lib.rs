@@ -41,7 +41,7 @@
 //!   place of `Vec` and `HashMap` for anything that can grow large.
 //! - [`Collect`] is the contract of what may live in an arena; derive it. [`barrier`] and [`lock`] have interior
 //!   mutability; [`dynamic_roots`] has handles that leave the callback.
-//! - [`metrics`] counts, for one arena and for all.
+//! - [`metrics`] counts, for one arena and for all; [`Arena::heap_summary`] tells what fills a heap.
 //!
 //! # Limits
 //!
@@ -74,6 +74,7 @@ pub mod pacing;
 pub mod send_root;
 mod static_;
 pub mod step;
+pub mod summary;
 mod unsize;
 mod weak;
 pub mod zst_cache;
@@ -93,6 +94,7 @@ pub use sleepy_gc_derive::__unelide_lifetimes;
 pub use sleepy_gc_derive::SendRoot;
 pub use static_::Static;
 pub use step::{Budget, CollectionPhase, Progress};
+pub use summary::HeapSummary;
 #[doc(hidden)]
 pub use unsize::__Unsize;
 pub use weak::GcWeak;

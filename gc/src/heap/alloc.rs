@@ -3,6 +3,7 @@
 use std::ptr::NonNull;
 
 use super::context::{CACHE_PLACES, Context, Phase, key_of};
+use super::events;
 use super::page::{Bit, PageRef};
 use super::size_class::{self, FIXED, LARGE, MAX_SHARED_BYTES};
 use super::source::PAGE_BYTES;
@@ -220,6 +221,7 @@ impl Context {
 
     /// Notes that memory has run out: a step is due, and the next cycle is an emergency.
     fn refuse(&self) {
+        events::out_of_memory(&self.metrics, self.limit_bytes.get());
         self.refused.set(true);
         self.make_due();
     }

@@ -1,6 +1,7 @@
 //! The cycle: which phase follows which, and how far a call may go.
 
 use super::context::{Context, Phase};
+use super::events;
 use super::lap::Lap;
 use super::mark::Marker;
 use super::meter::Meter;
@@ -52,6 +53,7 @@ impl Context {
             cause
         };
         self.metrics.cycle_begun(cause);
+        events::cycle_begins(&self.metrics, cause);
         // What is reserved but not used is not counted as allocated before the start.
         self.close_spaces();
         let period = self.hint().allocated_bytes_since_cycle;
@@ -131,13 +133,17 @@ impl Context {
                         break;
                     }
                     self.phase.set(Phase::Marked);
+                    events::phase(&self.metrics, CollectionPhase::Marked);
                 }
                 // A callback has run: it may have changed what is reachable.
                 Phase::Marked if self.mutated.get() || !self.nothing_gray() => {
                     self.phase.set(Phase::Marking)
                 }
                 Phase::Marked if matches!(goal, Goal::Marked | Goal::MarkDebt) => break,
-                Phase::Marked => self.decide(),
+                Phase::Marked => {
+                    self.decide();
+                    events::phase(&self.metrics, CollectionPhase::Sweeping);
+                }
                 Phase::Clearing | Phase::Sweeping
                     if matches!(goal, Goal::Marked | Goal::MarkDebt | Goal::Sweeping) =>
                 {
@@ -161,21 +167,29 @@ impl Context {
             self.earn(pacing.credit_of_work(meter.work_bytes));
         }
         let phase = self.public_phase();
-        if worked {
-            self.metrics.step_ended(phase, lap.end(idle));
-        }
-        Progress::new(
+        let progress = Progress::new(
             phase,
             meter.work_bytes,
             self.freed_unreported.take(),
             finished_cycle,
-        )
+        );
+        if worked {
+            let time = lap.end(idle);
+            self.metrics.step_ended(phase, time);
+            events::step(&self.metrics, idle, time.total_ns, &progress);
+        }
+        #[cfg(feature = "zeal")]
+        if self.zeal.is_some() {
+            self.verify_zealously(root);
+        }
+        progress
     }
 
     fn end_cycle(&self) {
         self.each_space(super::space::Space::end_sweep);
         let live = self.survivors_bytes.get() + self.metrics.external_bytes();
         self.metrics.cycle_ended(live, self.survivors.get());
+        events::cycle_ends(&self.metrics);
         self.phase.set(Phase::Sleeping);
         let credit = self
             .metrics

@@ -28,7 +28,7 @@ pub(crate) struct Marker {
     /// Bytes of objects marked.
     bytes: usize,
     /// What a probe has found, and from which element on it is to be looked at: a probe changes nothing.
-    #[cfg(debug_assertions)]
+    #[cfg(any(debug_assertions, feature = "zeal"))]
     probe: Option<Vec<(NonNull<u8>, usize)>>,
 }
 
@@ -39,13 +39,13 @@ impl Marker {
             late: false,
             ticks: 0,
             bytes: 0,
-            #[cfg(debug_assertions)]
+            #[cfg(any(debug_assertions, feature = "zeal"))]
             probe: None,
         }
     }
 
     /// A tracer that only finds.
-    #[cfg(debug_assertions)]
+    #[cfg(any(debug_assertions, feature = "zeal"))]
     pub(super) fn probe(context: &Context) -> Self {
         Self {
             probe: Some(Vec::new()),
@@ -54,7 +54,7 @@ impl Marker {
     }
 
     /// The next object that a probe has found.
-    #[cfg(debug_assertions)]
+    #[cfg(any(debug_assertions, feature = "zeal"))]
     pub(super) fn found(&mut self) -> Option<(NonNull<u8>, usize)> {
         self.probe.as_mut()?.pop()
     }
@@ -62,20 +62,20 @@ impl Marker {
     /// Whether this trace changes nothing.
     #[inline(always)]
     pub(crate) fn is_probe(&self) -> bool {
-        #[cfg(debug_assertions)]
+        #[cfg(any(debug_assertions, feature = "zeal"))]
         return self.probe.is_some();
-        #[cfg(not(debug_assertions))]
+        #[cfg(not(any(debug_assertions, feature = "zeal")))]
         false
     }
 
     /// Notes what a probe has found; whether this is one.
     #[inline(always)]
     #[cfg_attr(
-        not(debug_assertions),
+        not(any(debug_assertions, feature = "zeal")),
         allow(unused_variables, reason = "there are no probes")
     )]
     fn find(&mut self, object: NonNull<u8>, from: usize) -> bool {
-        #[cfg(debug_assertions)]
+        #[cfg(any(debug_assertions, feature = "zeal"))]
         if let Some(found) = &mut self.probe {
             found.push((object, from));
             return true;

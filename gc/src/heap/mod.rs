@@ -9,8 +9,10 @@
 //! containers), `sweep`, `cycle` (phases), `context` (the state of it all).
 
 mod alloc;
+mod census;
 mod context;
 mod cycle;
+mod events;
 mod lap;
 mod mark;
 mod meter;

@@ -447,6 +447,13 @@ impl PageRef {
         count
     }
 
+    /// Objects that are marked.
+    pub(super) fn count_marked(&self) -> usize {
+        (0..self.words())
+            .map(|word| self.mark(word).get().count_ones() as usize)
+            .sum()
+    }
+
     /// Whether nothing is marked and no weak pointer of this cycle is remembered.
     pub(super) fn is_clean(&self) -> bool {
         (0..self.words())

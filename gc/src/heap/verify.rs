@@ -1,11 +1,11 @@
 //! The verifier: a second, independent look at a whole heap, for tests.
 
-#[cfg(debug_assertions)]
+#[cfg(any(debug_assertions, feature = "zeal"))]
 use std::{collections::HashSet, ptr::NonNull};
 
 use super::context::{Context, Phase};
 use super::page::Bit;
-#[cfg(debug_assertions)]
+#[cfg(any(debug_assertions, feature = "zeal"))]
 use super::{cycle::RootTrace, mark::Marker, page::PageRef};
 
 impl Context {
@@ -66,13 +66,25 @@ impl Context {
         Ok(())
     }
 
+    /// Checks all of it.
+    ///
+    /// # Panics
+    ///
+    /// Where something is wrong: the heap can't be trusted any more.
+    #[cfg(feature = "zeal")]
+    pub(super) fn verify_zealously(&self, root: &RootTrace) {
+        if let Err(wrong) = self.verify().and_then(|()| self.verify_reachable(root)) {
+            panic!("the verifier found that {wrong}");
+        }
+    }
+
     /// Checks a heap that is fully marked or asleep: what can be reached from the root, by a trace of its own, is
     /// allocated, and (if the heap is marked) marked.
     ///
     /// # Errors
     ///
     /// What is wrong, in words.
-    #[cfg(debug_assertions)]
+    #[cfg(any(debug_assertions, feature = "zeal"))]
     pub(crate) fn verify_reachable(&self, root: &RootTrace) -> Result<(), String> {
         let mut seen = HashSet::new();
         let mut probe = Marker::probe(self);
@@ -89,7 +101,7 @@ impl Context {
         Ok(())
     }
 
-    #[cfg(debug_assertions)]
+    #[cfg(any(debug_assertions, feature = "zeal"))]
     fn check_object(&self, object: NonNull<u8>) -> Result<(), String> {
         // SAFETY: the object is reachable.
         let page = unsafe { PageRef::of(object) };

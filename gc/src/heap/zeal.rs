@@ -1,7 +1,9 @@
 //! Zeal: a step at every n-th opportunity, of a size that varies, and poison in freed cells.
 //!
 //! An opportunity is a callback: a step becomes due while it runs, so that an interpreter leaves it at its next safe
-//! point. Turned on by `SLEEPY_ZEAL=n` in the environment when an arena is made.
+//! point. Turned on by `SLEEPY_ZEAL=n` in the environment when an arena is made, or by [`set_zeal`]. With the feature
+//! `zeal` the verifier looks at the whole heap after each step, and panics at the first that leaves it wrong: that is how a
+//! `Collect` or a store without a barrier is found near its place.
 
 use std::cell::Cell;
 use std::ptr::NonNull;

@@ -36,8 +36,12 @@ pub struct Metrics {
     counters: Arc<Counters>,
 }
 
+/// The next arena's number. Relaxed: each is drawn once.
+static NEXT_ARENA: AtomicU64 = AtomicU64::new(1);
+
 #[derive(Debug)]
 struct Counters {
+    arena_id: u64,
     heap_bytes: AtomicUsize,
     /// Cells that hold objects, or are reserved for the next ones.
     cells: AtomicUsize,
@@ -97,6 +101,7 @@ impl Metrics {
     pub(crate) fn new() -> Self {
         Self {
             counters: Arc::new(Counters {
+                arena_id: NEXT_ARENA.fetch_add(1, Ordering::Relaxed),
                 heap_bytes: AtomicUsize::new(0),
                 cells: AtomicUsize::new(0),
                 reserved_cells: AtomicUsize::new(0),
@@ -118,6 +123,12 @@ impl Metrics {
                 step_times: parking_lot::Mutex::default(),
             }),
         }
+    }
+
+    /// The number of the arena: no two of a process have the same.
+    #[must_use]
+    pub fn arena_id(&self) -> u64 {
+        self.counters.arena_id
     }
 
     /// Bytes of cells that hold objects, live or not yet swept, and of declared external memory. Cells are handed out a
@@ -339,9 +350,15 @@ impl Metrics {
             add64(&self.counters.steps_forced, 1_u64);
             times.forced.record(time.total_ns);
         }
-        time.marking_ns.map(|ns| times.marking.record(ns));
-        time.clearing_ns.map(|ns| times.clearing.record(ns));
-        time.sweeping_ns.map(|ns| times.sweeping.record(ns));
+        if let Some(ns) = time.marking_ns {
+            times.marking.record(ns);
+        }
+        if let Some(ns) = time.clearing_ns {
+            times.clearing.record(ns);
+        }
+        if let Some(ns) = time.sweeping_ns {
+            times.sweeping.record(ns);
+        }
     }
 
     pub(crate) fn set_phase(&self, phase: CollectionPhase) {

@@ -58,10 +58,8 @@ fn pointers_are_cast_erased_and_taken_back() {
         let again = unsafe { GcWeak::from_ptr(weak.as_ptr()) };
         assert!(GcWeak::ptr_eq(weak, again));
         // SAFETY: as above.
-        assert_eq!(
-            unsafe { GcWeak::cast::<u32>(weak) }.upgrade(mc).as_deref(),
-            Some(&7)
-        );
+        let number = unsafe { GcWeak::cast::<u32>(weak) };
+        assert_eq!(number.upgrade(mc).as_deref(), Some(&7));
         assert!(GcWeak::erase(weak).upgrade(mc).is_some());
         assert_eq!(format!("{weak:?}"), "(GcWeak)");
     });

@@ -1,0 +1,157 @@
+//! Counts what a heap holds, by type and by what the root names.
+
+use std::collections::HashMap;
+#[cfg(any(debug_assertions, feature = "zeal"))]
+use std::{collections::hash_map::Entry, ptr::NonNull};
+
+use super::context::Context;
+use super::cycle::RootTrace;
+#[cfg(any(debug_assertions, feature = "zeal"))]
+use super::{mark::Marker, page::PageRef};
+#[cfg(any(debug_assertions, feature = "zeal"))]
+use crate::summary::{Amount, RootSummary};
+use crate::summary::{HeapSummary, TypeSummary};
+
+/// The label of what several of the root's pointers reach.
+#[cfg(any(debug_assertions, feature = "zeal"))]
+const SHARED: u32 = u32::MAX;
+
+impl Context {
+    /// Counts a heap that is fully marked: what is marked is what the root retains.
+    #[cfg_attr(
+        not(any(debug_assertions, feature = "zeal")),
+        allow(unused_variables, unused_mut, reason = "there are no probes")
+    )]
+    pub(crate) fn summary(&self, root: &RootTrace) -> HeapSummary {
+        let mut summary = HeapSummary {
+            types: self.types(),
+            roots: None,
+            shared: Default::default(),
+            external_bytes: self.metrics.external_bytes(),
+        };
+        #[cfg(any(debug_assertions, feature = "zeal"))]
+        {
+            let (roots, shared) = self.retained_by(root);
+            (summary.roots, summary.shared) = (Some(roots), shared);
+        }
+        summary
+    }
+
+    fn types(&self) -> Vec<TypeSummary> {
+        let mut types: HashMap<&'static str, TypeSummary> = HashMap::new();
+        self.each_space(|space| {
+            let name = (space.vtable.name)();
+            let of = types.entry(name).or_insert_with(|| TypeSummary {
+                name: name.to_owned(),
+                total: Default::default(),
+                retained: Default::default(),
+            });
+            let pages = (0..space.len()).filter_map(|index| space.page(index));
+            for page in pages {
+                let (live, marked) = (page.count().live, page.count_marked());
+                of.total.add(live, live * page.cell_bytes);
+                of.retained.add(marked, marked * page.cell_bytes);
+            }
+            // Those are counted as objects by their page.
+            of.total.objects -= space.reserved();
+            of.total.bytes -= space.reserved() * space.cell_bytes;
+        });
+        let mut types: Vec<_> = types
+            .into_values()
+            .filter(|of| of.total.objects != 0)
+            .collect();
+        types.sort_by(|a, b| {
+            let by_bytes = b.total.bytes.cmp(&a.total.bytes);
+            by_bytes.then_with(|| a.name.cmp(&b.name))
+        });
+        types
+    }
+
+    /// What each of the root's pointers reaches and no other does, by type of what it points to; and what several reach.
+    ///
+    /// Each object gets the label of the pointer that it is reached from, or [`SHARED`]: it is looked at twice at most.
+    #[cfg(any(debug_assertions, feature = "zeal"))]
+    fn retained_by(&self, root: &RootTrace) -> (Vec<RootSummary>, Amount) {
+        let mut probe = Marker::probe(self);
+        // SAFETY: the root is alive, and no callback is running.
+        unsafe { (root.trace)(root.root, &mut probe) };
+        let mut named: Vec<NonNull<u8>> = Vec::new();
+        while let Some((object, _)) = probe.found() {
+            named.push(object);
+        }
+        named.sort_unstable();
+        named.dedup();
+
+        let mut labels: HashMap<NonNull<u8>, u32> = HashMap::new();
+        for (label, &object) in (0_u32..).zip(&named) {
+            self.spread(&mut labels, object, label, &mut probe);
+        }
+
+        let mut roots: HashMap<&'static str, RootSummary> = HashMap::new();
+        let name_of = |object: NonNull<u8>| {
+            // SAFETY: the object is reachable.
+            (unsafe { PageRef::of(object) }.vtable.name)()
+        };
+        for &object in &named {
+            let name = name_of(object);
+            let of = roots.entry(name).or_insert_with(|| RootSummary {
+                name: name.to_owned(),
+                named: 0,
+                retained: Amount::default(),
+            });
+            of.named += 1;
+        }
+        let mut shared = Amount::default();
+        for (&object, &label) in &labels {
+            // SAFETY: the object is reachable.
+            let bytes = unsafe { PageRef::of(object) }.cell_bytes;
+            match named.get(label as usize) {
+                Some(&by) => {
+                    if let Some(of) = roots.get_mut(name_of(by)) {
+                        of.retained.add(1, bytes);
+                    }
+                }
+                None => shared.add(1, bytes),
+            }
+        }
+        let mut roots: Vec<_> = roots.into_values().collect();
+        roots.sort_by(|a, b| {
+            let by_bytes = b.retained.bytes.cmp(&a.retained.bytes);
+            by_bytes.then_with(|| a.name.cmp(&b.name))
+        });
+        (roots, shared)
+    }
+
+    /// Labels all that an object reaches.
+    #[cfg(any(debug_assertions, feature = "zeal"))]
+    fn spread(
+        &self,
+        labels: &mut HashMap<NonNull<u8>, u32>,
+        object: NonNull<u8>,
+        label: u32,
+        probe: &mut Marker,
+    ) {
+        let mut todo = vec![(object, 0, label)];
+        while let Some((object, from, label)) = todo.pop() {
+            let mut label = label;
+            // Beyond its first elements an object is looked at on behalf of the label that it got there.
+            if from == 0 {
+                match labels.entry(object) {
+                    Entry::Vacant(none) => {
+                        none.insert(label);
+                    }
+                    Entry::Occupied(before) if [label, SHARED].contains(before.get()) => continue,
+                    Entry::Occupied(mut before) => {
+                        label = SHARED;
+                        before.insert(SHARED);
+                    }
+                }
+            }
+            // SAFETY: the object is reachable, and no callback is running.
+            unsafe { (PageRef::of(object).vtable.trace)(object, from, probe) };
+            while let Some((object, from)) = probe.found() {
+                todo.push((object, from, label));
+            }
+        }
+    }
+}
