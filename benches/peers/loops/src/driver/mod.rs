@@ -6,6 +6,7 @@ mod floor;
 mod handoff;
 mod hello;
 mod lock;
+mod locked;
 mod median;
 mod phase;
 mod refault;
@@ -33,6 +34,8 @@ pub enum Driver {
     Refault,
     /// Locks.
     Lock,
+    /// Locks, each around a plain allocator that runs the workloads.
+    Locked,
 }
 
 /// What the drivers can be told beside the context.
@@ -45,9 +48,10 @@ pub struct Options {
 }
 
 /// All drivers, in the order of the record.
-pub const ALL: [Driver; 7] = [
+pub const ALL: [Driver; 8] = [
     Driver::Hello,
     Driver::Lock,
+    Driver::Locked,
     Driver::Handoff,
     Driver::Turns,
     Driver::Floor,
@@ -68,5 +72,6 @@ pub fn run(driver: Driver, context: &Context, options: Options) -> Result<String
         Driver::Handoff => handoff::run(context),
         Driver::Refault => refault::run(context, options.long_gaps),
         Driver::Lock => lock::run(context),
+        Driver::Locked => locked::run(context),
     }
 }

@@ -67,6 +67,14 @@ const TRIES: u32 = 256;
 unsafe impl<T: Send> Sync for YieldAtOnce<T> {}
 
 impl<T> YieldAtOnce<T> {
+    /// The lock, free.
+    pub const fn new(value: T) -> Self {
+        Self {
+            held: AtomicBool::new(false),
+            value: UnsafeCell::new(value),
+        }
+    }
+
     #[inline]
     fn try_lock(&self) -> bool {
         !self.held.swap(true, Ordering::Acquire)
@@ -91,10 +99,7 @@ impl<T> YieldAtOnce<T> {
 
 impl<T: Send> Contender<T> for YieldAtOnce<T> {
     fn new(value: T) -> Self {
-        Self {
-            held: AtomicBool::new(false),
-            value: UnsafeCell::new(value),
-        }
+        Self::new(value)
     }
 
     #[inline]
@@ -107,6 +112,14 @@ impl<T: Send> Contender<T> for YieldAtOnce<T> {
 }
 
 impl<T> OneSpinnerYield<T> {
+    /// The lock, free.
+    pub const fn new(value: T) -> Self {
+        Self {
+            lock: YieldAtOnce::new(value),
+            spinning: AtomicBool::new(false),
+        }
+    }
+
     #[cold]
     fn lock_slow(&self) {
         if !self.spinning.swap(true, Ordering::Relaxed) {
@@ -122,10 +135,7 @@ impl<T> OneSpinnerYield<T> {
 
 impl<T: Send> Contender<T> for OneSpinnerYield<T> {
     fn new(value: T) -> Self {
-        Self {
-            lock: YieldAtOnce::new(value),
-            spinning: AtomicBool::new(false),
-        }
+        Self::new(value)
     }
 
     #[inline]

@@ -10,7 +10,7 @@ mod work;
 use crate::usage::Usage;
 use crate::{Result, parse};
 use clap::{Parser, ValueEnum};
-use contenders::{Contender, OneSpinnerYield, YieldAtOnce};
+pub use contenders::{Contender, OneSpinnerYield, YieldAtOnce};
 use hdrhistogram::Histogram;
 use peers_common::peer::Peer;
 use serde_json::{Value, json};
