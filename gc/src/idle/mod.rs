@@ -67,6 +67,7 @@ mod file_lock;
 mod foreign;
 pub mod gil;
 pub mod histogram;
+mod machine;
 pub mod policy;
 mod poll;
 pub mod queue;

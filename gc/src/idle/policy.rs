@@ -21,6 +21,10 @@ use super::switches::Switches;
 ///
 /// Waits known or found to be long (`long_wait`) get the generous price: nobody else wants the
 /// processor's time there, and what is not collected before a long silence is held through it.
+///
+/// Both prices fall where processors are scarce (`/proc/pressure/cpu`, or the load where the kernel does not tell) and rise where memory
+/// is. What a small cycle needs at least stays the same, since it is hardly felt. The kernel is asked once a second at most, and only
+/// where a cycle would start.
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// What waits may do; the environment can turn off more.
@@ -43,6 +47,11 @@ pub struct Policy {
     pub min_wait: Duration,
     /// A stack deeper than this many frames starts cycles in long waits only.
     pub deep_frames: usize,
+    /// What is left of both prices, in percent, on a machine whose processors are waited for all the time; 100: they stay as they are.
+    /// Up to half of the time counts as none.
+    pub busy_price_percent: u16,
+    /// What becomes of both prices, in percent, where memory is short: in our own cgroup, or in the machine.
+    pub short_memory_price_percent: u16,
     /// A cycle that freed less than this share of what was allocated before it, in percent, was not
     /// worth it.
     pub productive_percent: u8,
@@ -75,6 +84,8 @@ impl Policy {
         long_price_ns_per_kib: 16_000,
         min_wait: Duration::from_micros(50),
         deep_frames: 200,
+        busy_price_percent: 25,
+        short_memory_price_percent: 400,
         productive_percent: 10,
     };
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::bell::Bell;
 use super::clock::{cpu_ns, wall_ns};
 use super::collector::{Collector, IdleHint};
+use super::machine::{self, HOLDS_NS};
 use super::policy::{Policy, ns_of};
 use super::site::{History, SiteId, Sites};
 use super::start::{StartRule, WaitSpan};
@@ -24,6 +25,8 @@ pub struct Sleeper {
     stats: SleepStats,
     /// Where the last step left the collector: for collectors that do not tell their phase.
     phase: Option<CollectionPhase>,
+    /// When the machine was looked at; 0 where that is too long ago to count.
+    machine_read_ns: u64,
     interrupt: Option<fn() -> bool>,
     /// Made when somebody could ring it for the first time.
     bell: Option<Bell>,
@@ -123,6 +126,7 @@ impl Sleeper {
             start: StartRule::default(),
             stats: SleepStats::default(),
             phase: None,
+            machine_read_ns: 0,
             interrupt: None,
             bell: None,
             half: None,
@@ -265,6 +269,7 @@ impl Sleeper {
         mut span: Span,
     ) -> Option<W::Event> {
         self.start.wait_begins();
+        self.forget_machine(span.begun_ns);
         let looked = span.looked;
         let event = self.collect_then_block(c, wait, &mut span);
         let waited_ns = span.elapsed_ns();
@@ -403,7 +408,12 @@ impl Sleeper {
     }
 
     fn try_start<C: Collector>(&mut self, c: &mut C, span: &mut Span, elapsed_ns: u64) -> bool {
+        if self.start_hint(c, span, elapsed_ns).is_none() {
+            return false;
+        }
+        self.look_at_machine(span.begun_ns + elapsed_ns);
         let Some(hint) = self.start_hint(c, span, elapsed_ns) else {
+            self.stats.starts_braked += 1;
             return false;
         };
         // What the start costs counts as part of the first step.
@@ -414,6 +424,28 @@ impl Sleeper {
         span.started_cycle = true;
         self.phase = None;
         c.has_work()
+    }
+
+    /// Lets prices be those of the policy where they rest on an old look at the machine: a busy machine may have come to rest, which
+    /// is found out where a cycle would start.
+    fn forget_machine(&mut self, now_ns: u64) {
+        if self.machine_read_ns != 0 && now_ns.saturating_sub(self.machine_read_ns) >= HOLDS_NS {
+            self.machine_read_ns = 0;
+            self.start.set_price_percent(100);
+        }
+    }
+
+    /// Lets prices be what the machine makes of them, where it was not looked at lately.
+    fn look_at_machine(&mut self, now_ns: u64) {
+        let (busy, short) = (
+            self.policy.busy_price_percent,
+            self.policy.short_memory_price_percent,
+        );
+        if self.machine_read_ns == 0 && (busy, short) != (100, 100) {
+            self.machine_read_ns = now_ns;
+            let percent = machine::read(now_ns).price_percent(&self.policy);
+            self.start.set_price_percent(percent);
+        }
     }
 
     /// How long to block: as long as there is time, or until the wait counts as a long one if a

@@ -36,6 +36,17 @@ pub(super) struct StartRule {
     misses: u32,
     /// Waits yet to let pass, for a collector that does not tell what was allocated.
     skip_waits: u32,
+    prices: Prices,
+}
+
+/// What the machine makes of the policy's prices, in percent.
+#[derive(Clone, Copy, Debug)]
+struct Prices(u32);
+
+impl Default for Prices {
+    fn default() -> Self {
+        Self(100)
+    }
 }
 
 /// What the last whole cycle that was seen has cost.
@@ -94,11 +105,17 @@ impl StartRule {
             true => (policy.long_start_bytes, policy.long_price_ns_per_kib),
             false => (policy.start_bytes, policy.price_ns_per_kib),
         };
+        let ns_per_kib = ns_per_kib.saturating_mul(u64::from(self.prices.0)) / 100;
         let paid_for_bytes = self.cost_ns(hint.live_bytes).saturating_mul(1024) / ns_per_kib.max(1);
         // One miss may be the program's start, or a heap that has just grown: it is forgiven.
         let backoff = self.misses.saturating_sub(1);
         let needed_bytes = (floor_bytes as u64).max(paid_for_bytes) << backoff;
         hint.allocated_bytes_since_cycle as u64 >= needed_bytes.max(1)
+    }
+
+    /// Sets what the machine makes of the policy's prices, in percent.
+    pub(super) fn set_price_percent(&mut self, percent: u32) {
+        self.prices = Prices(percent);
     }
 
     /// What a cycle would cost with this much alive.

@@ -91,6 +91,17 @@ fn an_unproductive_cycle_doubles_what_the_next_one_needs_and_a_productive_one_fo
 }
 
 #[test]
+fn a_busy_machine_lets_dear_cycles_wait_and_cheap_ones_pass() {
+    let mut rule = StartRule::default();
+    cycle(&mut rule, hint(MIB, 20 * MIB), 3 * MS, MIB, 20 * MIB);
+    for (percent, kib) in [(100, 1_000), (50, 2_000), (25, 4_000), (400, 384)] {
+        rule.set_price_percent(percent);
+        assert_eq!(needed(&rule, 20 * MIB, SHORT), kib * KIB);
+        assert_eq!(needed(&rule, 64 * KIB, LONG), 16 * KIB);
+    }
+}
+
+#[test]
 fn nothing_allocated_starts_nothing() {
     let rule = StartRule::default();
     let policy = Policy {

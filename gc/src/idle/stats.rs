@@ -16,6 +16,8 @@ pub struct SleepStats {
     pub forced_steps: u64,
     /// Cycles started while waiting.
     pub cycles_started: u64,
+    /// Times a cycle would have been started, had the machine not been busy.
+    pub starts_braked: u64,
     /// CPU time of the steps made while waiting.
     pub collected_ns: u64,
     /// CPU time of the forced steps.
