@@ -1,73 +1,94 @@
-//! [`Collect`] and write barriers for containers of other crates, each behind the feature of its name.
+//! [`Collect`] and write barriers for containers of other crates, each behind the feature of its name. (Those of hashbrown
+//! 0.14 to 0.16 are behind `hashbrown-0-14` and so on, beside the current one's.)
 //!
 //! The rules are kept as in `collect_impls`. Hashers must be `'static`, so that they hold no pointers into an arena.
 
-#[cfg(feature = "hashbrown")]
-mod hash_tables {
-    use std::hash::{BuildHasher, Hash};
+/// The tables of one version of hashbrown: programs that are written for different generations of gc-arena have different
+/// ones.
+#[cfg(any(
+    feature = "hashbrown",
+    feature = "hashbrown-0-14",
+    feature = "hashbrown-0-15",
+    feature = "hashbrown-0-16"
+))]
+macro_rules! hash_tables {
+    ($module:ident, $hashbrown:ident) => {
+        mod $module {
+            use std::hash::{BuildHasher, Hash};
 
-    use hashbrown::{Equivalent, HashMap, HashSet, HashTable};
+            use $hashbrown::{Equivalent, HashMap, HashSet, HashTable};
 
-    use crate::{
-        barrier::IndexWrite,
-        collect::{Collect, Trace},
+            use crate::{
+                barrier::IndexWrite,
+                collect::{Collect, Trace},
+            };
+
+            // SAFETY: whatever the hash, a value that is found is the map's own.
+            unsafe impl<K: Eq + Hash, V, S: BuildHasher, Q: Hash + Equivalent<K> + ?Sized>
+                IndexWrite<&Q> for HashMap<K, V, S>
+            {
+            }
+
+            // SAFETY: keys and values are traced.
+            unsafe impl<'gc, K, V, S> Collect<'gc> for HashMap<K, V, S>
+            where
+                K: Collect<'gc>,
+                V: Collect<'gc>,
+                S: Send + 'static,
+            {
+                const NEEDS_TRACE: bool = K::NEEDS_TRACE || V::NEEDS_TRACE;
+                const SEND: bool = K::SEND && V::SEND;
+
+                #[inline]
+                fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
+                    for (key, value) in self {
+                        cc.trace(key);
+                        cc.trace(value);
+                    }
+                }
+            }
+
+            // SAFETY: each element is traced.
+            unsafe impl<'gc, T, S> Collect<'gc> for HashSet<T, S>
+            where
+                T: Collect<'gc>,
+                S: Send + 'static,
+            {
+                const NEEDS_TRACE: bool = T::NEEDS_TRACE;
+                const SEND: bool = T::SEND;
+
+                #[inline]
+                fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
+                    for value in self {
+                        cc.trace(value);
+                    }
+                }
+            }
+
+            // SAFETY: each element is traced.
+            unsafe impl<'gc, T: Collect<'gc>> Collect<'gc> for HashTable<T> {
+                const NEEDS_TRACE: bool = T::NEEDS_TRACE;
+                const SEND: bool = T::SEND;
+
+                #[inline]
+                fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
+                    for value in self {
+                        cc.trace(value);
+                    }
+                }
+            }
+        }
     };
-
-    // SAFETY: whatever the hash, a value that is found is the map's own.
-    unsafe impl<K: Eq + Hash, V, S: BuildHasher, Q: Hash + Equivalent<K> + ?Sized> IndexWrite<&Q>
-        for HashMap<K, V, S>
-    {
-    }
-
-    // SAFETY: keys and values are traced.
-    unsafe impl<'gc, K, V, S> Collect<'gc> for HashMap<K, V, S>
-    where
-        K: Collect<'gc>,
-        V: Collect<'gc>,
-        S: Send + 'static,
-    {
-        const NEEDS_TRACE: bool = K::NEEDS_TRACE || V::NEEDS_TRACE;
-        const SEND: bool = K::SEND && V::SEND;
-
-        #[inline]
-        fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
-            for (key, value) in self {
-                cc.trace(key);
-                cc.trace(value);
-            }
-        }
-    }
-
-    // SAFETY: each element is traced.
-    unsafe impl<'gc, T, S> Collect<'gc> for HashSet<T, S>
-    where
-        T: Collect<'gc>,
-        S: Send + 'static,
-    {
-        const NEEDS_TRACE: bool = T::NEEDS_TRACE;
-        const SEND: bool = T::SEND;
-
-        #[inline]
-        fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
-            for value in self {
-                cc.trace(value);
-            }
-        }
-    }
-
-    // SAFETY: each element is traced.
-    unsafe impl<'gc, T: Collect<'gc>> Collect<'gc> for HashTable<T> {
-        const NEEDS_TRACE: bool = T::NEEDS_TRACE;
-        const SEND: bool = T::SEND;
-
-        #[inline]
-        fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
-            for value in self {
-                cc.trace(value);
-            }
-        }
-    }
 }
+
+#[cfg(feature = "hashbrown")]
+hash_tables!(hash_tables, hashbrown);
+#[cfg(feature = "hashbrown-0-16")]
+hash_tables!(hash_tables_0_16, hashbrown_0_16);
+#[cfg(feature = "hashbrown-0-15")]
+hash_tables!(hash_tables_0_15, hashbrown_0_15);
+#[cfg(feature = "hashbrown-0-14")]
+hash_tables!(hash_tables_0_14, hashbrown_0_14);
 
 #[cfg(feature = "indexmap")]
 mod index_maps {

@@ -204,7 +204,8 @@ impl Context {
 
     /// The counters, brought up to date.
     pub(crate) fn metrics(&self) -> &Metrics {
-        self.metrics.set_reserved(self.reserved().0);
+        let (cells, bytes) = self.reserved();
+        self.metrics.set_reserved(cells, bytes);
         &self.metrics
     }
 

@@ -47,6 +47,7 @@ struct Counters {
     cells: AtomicUsize,
     /// Those that were reserved when the arena's handle was asked for last.
     reserved_cells: AtomicUsize,
+    reserved_bytes: AtomicUsize,
     external_bytes: AtomicUsize,
     live_bytes: AtomicUsize,
     live_objects: AtomicUsize,
@@ -105,6 +106,7 @@ impl Metrics {
                 heap_bytes: AtomicUsize::new(0),
                 cells: AtomicUsize::new(0),
                 reserved_cells: AtomicUsize::new(0),
+                reserved_bytes: AtomicUsize::new(0),
                 external_bytes: AtomicUsize::new(0),
                 live_bytes: AtomicUsize::new(0),
                 live_objects: AtomicUsize::new(0),
@@ -240,7 +242,7 @@ impl Metrics {
     }
 
     /// The bytes that were allocated and have not been paid for by work: 0 while no step is due. (gc-arena 0.7 counts
-    /// objects.)
+    /// objects.) As exact as [`Metrics::total_gc_count`].
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "gc-arena's type")]
     pub fn allocation_debt(&self) -> f64 {
@@ -249,7 +251,11 @@ impl Metrics {
         }
         let credit = self.counters.credit_bytes.load(Ordering::Relaxed);
         let adjustment = self.counters.adjustment_bytes.load(Ordering::Relaxed);
-        (adjustment.saturating_sub(credit) as f64).max(0.0)
+        let reserved = self.counters.reserved_bytes.load(Ordering::Relaxed);
+        let debt = adjustment
+            .saturating_sub(credit)
+            .saturating_sub_unsigned(reserved);
+        (debt as f64).max(0.0)
     }
 
     /// Adds to the debt, or with a negative number takes from it. While the collector sleeps this moves the start of the
@@ -288,8 +294,9 @@ impl Metrics {
         self.counters.credit_bytes.store(bytes, Ordering::Relaxed);
     }
 
-    pub(crate) fn set_reserved(&self, cells: usize) {
+    pub(crate) fn set_reserved(&self, cells: usize, bytes: usize) {
         self.counters.reserved_cells.store(cells, Ordering::Relaxed);
+        self.counters.reserved_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// Counts cells that were handed out or reserved, and external memory.
