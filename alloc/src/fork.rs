@@ -61,6 +61,7 @@ extern "C" fn in_parent() {
 }
 
 extern "C" fn in_child() {
+    os::reset_after_fork();
     scavenger::reset();
     arena::recount();
     in_parent();

@@ -254,6 +254,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_whole_os_page_is_stuck_and_not_left() {
+        let mut due = Due::everything(16 << 10);
+        let word = Word::USED.release(0b0111_1111, 0);
+        assert_eq!(due.units(word), 0b1111);
+        assert_eq!(due.stuck_bytes(), 3 * UNIT_BYTES);
+        assert_eq!(due.left_bytes(), 0);
+    }
+
+    #[test]
     fn a_clean_heap_is_left_alone() {
         assert_eq!(
             plan(

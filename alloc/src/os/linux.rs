@@ -40,6 +40,9 @@ pub(super) fn futex_wake_one(word: &AtomicU32) {
     }
 }
 
+/// Nothing to do in the child of a fork: the kernel's queues are not copied.
+pub(crate) fn reset_after_fork() {}
+
 /// Names the calling thread for tools that list threads.
 pub(crate) fn name_thread(name: &core::ffi::CStr) {
     // SAFETY: PR_SET_NAME reads a C string.

@@ -28,7 +28,7 @@ use other as native;
 #[cfg(test)]
 pub(crate) mod faulty;
 
-pub(crate) use native::{name_thread, numa_node};
+pub(crate) use native::{name_thread, numa_node, reset_after_fork};
 pub(crate) use posix::{
     at_exit, at_fork, at_thread_end, each_variable, has_many_cpus, now_ns, page_bytes,
     write_stderr, yield_now,

@@ -1,11 +1,13 @@
 //! Unix without a futex that we know: sleepers wait on a condition variable chosen by the address of the word.
+//!
+//! Timeouts run on the wall clock here, as not every Unix lets a condition variable wait on another: a clock that is set
+//! back delays the scavenger's next turn, and nothing else.
 
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// Gives the memory back. Not every Unix promises zeroes afterwards, so the range never counts as zero: see
-/// [`super::discard`].
+/// See [`super::discard`]. Not every Unix promises zeroes after advice, so the range is mapped anew.
 pub(super) unsafe fn discard(ptr: NonNull<u8>, bytes: usize) -> bool {
     // SAFETY: the caller owns the range, which lies inside one of our own mappings; mapping it anew gives zeroes on
     // every Unix and frees the old pages.
@@ -14,7 +16,7 @@ pub(super) unsafe fn discard(ptr: NonNull<u8>, bytes: usize) -> bool {
             ptr.as_ptr().cast(),
             bytes,
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED,
+            super::posix::ANONYMOUS | libc::MAP_FIXED,
             -1,
             0,
         )
@@ -81,6 +83,17 @@ pub(super) fn futex_wake_one(word: &AtomicU32) {
     }
 }
 
+/// Makes the places anew in the child of a fork: whoever held one does not exist there.
+pub(crate) fn reset_after_fork() {
+    for place in &BUCKETS {
+        // SAFETY: the child has one thread, which is not waiting.
+        unsafe {
+            *place.mutex.get() = libc::PTHREAD_MUTEX_INITIALIZER;
+            *place.changed.get() = libc::PTHREAD_COND_INITIALIZER;
+        }
+    }
+}
+
 /// Thread names are not portable; the thread stays unnamed.
 pub(crate) fn name_thread(_name: &core::ffi::CStr) {}
 
@@ -96,6 +109,7 @@ pub(super) fn prefer_node(_ptr: NonNull<u8>, _bytes: usize, _node: u32) {}
 mod tests {
     use super::*;
 
+    // One test for all that sleeps, as the last part is good for a process in which nobody else does.
     #[test]
     fn a_sleeper_is_woken_and_a_timeout_ends() {
         let word = std::sync::Arc::new(AtomicU32::new(0));
@@ -112,5 +126,28 @@ mod tests {
         sleeper.join().unwrap();
         futex_wait(&word, 1, Some(1_000_000));
         futex_wait(&word, 0, None);
+
+        // A thread that a fork's child does not have held the place.
+        let place = bucket(&word);
+        // SAFETY: the mutex is held by this thread, and made anew before it is used again.
+        unsafe { libc::pthread_mutex_lock(place.mutex.get()) };
+        reset_after_fork();
+        futex_wait(&word, 1, Some(1_000_000));
+        futex_wake_one(&word);
+    }
+
+    #[test]
+    fn what_is_discarded_reads_as_zero() {
+        let bytes = 16 * super::super::page_bytes();
+        let memory = super::super::map(bytes).unwrap();
+        // SAFETY: a mapping of this test's own, of whole OS pages.
+        unsafe {
+            memory.write_bytes(1, bytes);
+            assert!(discard(memory.add(bytes / 2), bytes / 2));
+            assert_eq!(memory.add(bytes / 2 - 1).read(), 1);
+            let zeroes = core::slice::from_raw_parts(memory.add(bytes / 2).as_ptr(), bytes / 2);
+            assert!(zeroes.iter().all(|&byte| byte == 0));
+            super::super::unmap(memory, bytes);
+        }
     }
 }

@@ -7,6 +7,13 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 /// Stack of the scavenger, which needs a few KiB.
 const STACK_BYTES: usize = 128 * 1024;
 
+/// How memory is mapped. Where there is no such flag address space is never charged for.
+pub(super) const ANONYMOUS: libc::c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | NORESERVE;
+#[cfg(not(any(target_os = "freebsd", target_os = "dragonfly")))]
+const NORESERVE: libc::c_int = libc::MAP_NORESERVE;
+#[cfg(any(target_os = "freebsd", target_os = "dragonfly"))]
+const NORESERVE: libc::c_int = 0;
+
 /// Where aligned mappings are tried, from a place by chance in this range on: far above programs and heaps, far below
 /// libraries and stacks.
 const HINTS: core::ops::Range<usize> = 4 << 40..20 << 40;
@@ -26,7 +33,7 @@ pub(super) fn map(hint: Option<usize>, bytes: usize) -> Option<NonNull<u8>> {
             address,
             bytes,
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            ANONYMOUS,
             -1,
             0,
         )
