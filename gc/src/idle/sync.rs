@@ -47,33 +47,65 @@ impl Sleeper {
     /// Waits on `v` for as long as `condition` holds, with the mutex of `g` unlocked meanwhile, and
     /// tells whether it holds no more: `false` when the timeout has passed before.
     ///
-    /// The mutex is unlocked during a step too, so that whoever ends the wait is not kept from it.
+    /// The mutex is unlocked during a step too, so that whoever ends the wait is not kept from it. It
+    /// is locked again with the interpreter lock given up, if there is one: nobody who holds the mutex
+    /// and waits for the interpreter lock is waited for under it.
     pub fn wait_while<C: Collector, T>(
         &mut self,
         c: &mut C,
         v: &Condvar,
         g: &mut MutexGuard<'_, T>,
-        condition: impl FnMut(&mut T) -> bool,
+        mut condition: impl FnMut(&mut T) -> bool,
         timeout: Option<Duration>,
     ) -> bool {
-        let site = SiteId::new(Kind::Condvar, std::ptr::from_ref(v).addr() as u64);
-        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let mutex = MutexGuard::mutex(g);
-        let mut condition = condition;
-        // Whoever gets the mutex before us may make the condition hold again.
-        while condition(g) {
-            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-            if left == Some(Duration::ZERO) {
-                return false;
-            }
-            let mut wait = ConditionWait {
-                condvar: v,
-                mutex,
-                condition: &mut condition,
-            };
-            MutexGuard::unlocked(g, || self.wait_on(c, site, &mut wait, left));
+        if !condition(g) {
+            return true;
         }
-        true
+        let site = SiteId::new(Kind::Condvar, std::ptr::from_ref(v).addr() as u64);
+        let mutex = MutexGuard::mutex(g);
+        let mut wait = ConditionWait {
+            condvar: v,
+            mutex,
+            condition: &mut condition,
+        };
+        let vacant = VacantGuard::unlock(g);
+        let event = self.wait_on(c, site, &mut wait, timeout);
+        let is_over = event.is_some();
+        vacant.fill(event.unwrap_or_else(|| self.lock(c, mutex)));
+        is_over || !condition(g)
+    }
+}
+
+/// The place of a guard whose mutex is unlocked meanwhile. There is one in it again when this is gone.
+struct VacantGuard<'g, 'm, T> {
+    place: &'g mut MutexGuard<'m, T>,
+    mutex: &'m Mutex<T>,
+}
+
+impl<'g, 'm, T> VacantGuard<'g, 'm, T> {
+    fn unlock(place: &'g mut MutexGuard<'m, T>) -> Self {
+        let mutex = MutexGuard::mutex(place);
+        let vacant = Self { place, mutex };
+        // SAFETY: the guard is moved out of its place, which nobody looks at before `put` has filled it, as it is borrowed uniquely.
+        drop(unsafe { std::ptr::read(vacant.place) });
+        vacant
+    }
+
+    fn fill(self, guard: MutexGuard<'m, T>) {
+        std::mem::ManuallyDrop::new(self).put(guard);
+    }
+
+    fn put(&mut self, guard: MutexGuard<'m, T>) {
+        // SAFETY: the place is ours, and there is nothing in it that would have to be dropped.
+        unsafe { std::ptr::write(self.place, guard) };
+    }
+}
+
+impl<T> Drop for VacantGuard<'_, '_, T> {
+    fn drop(&mut self) {
+        // The wait has panicked.
+        let guard = self.mutex.lock();
+        self.put(guard);
     }
 }
 
@@ -124,25 +156,26 @@ impl<T> Wait for NotifyWait<'_, '_, T> {
     }
 }
 
-struct ConditionWait<'w, T, F> {
+struct ConditionWait<'w, 'm, T, F> {
     condvar: &'w Condvar,
-    mutex: &'w Mutex<T>,
+    mutex: &'m Mutex<T>,
     condition: &'w mut F,
 }
 
-impl<T, F: FnMut(&mut T) -> bool> Wait for ConditionWait<'_, T, F> {
-    type Event = ();
+impl<'m, T, F: FnMut(&mut T) -> bool> Wait for ConditionWait<'_, 'm, T, F> {
+    /// The mutex, locked, with the condition not holding.
+    type Event = MutexGuard<'m, T>;
 
-    fn ready(&mut self) -> Option<()> {
+    fn ready(&mut self) -> Option<Self::Event> {
         let mut guard = self.mutex.try_lock()?;
-        (!(self.condition)(&mut guard)).then_some(())
+        (!(self.condition)(&mut guard)).then_some(guard)
     }
 
-    fn block(&mut self, limit: Option<Duration>, _bell: Option<&Bell>) -> Option<()> {
+    fn block(&mut self, limit: Option<Duration>, _bell: Option<&Bell>) -> Option<Self::Event> {
         let mut guard = self.mutex.lock();
         // Looked at again under the lock: a notification before it would be lost.
         if !(self.condition)(&mut guard) {
-            return Some(());
+            return Some(guard);
         }
         match limit {
             None => self.condvar.wait(&mut guard),
@@ -150,6 +183,6 @@ impl<T, F: FnMut(&mut T) -> bool> Wait for ConditionWait<'_, T, F> {
                 self.condvar.wait_for(&mut guard, limit);
             }
         }
-        (!(self.condition)(&mut guard)).then_some(())
+        (!(self.condition)(&mut guard)).then_some(guard)
     }
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
 use sleepy_gc::collections::{GcStr, GcTail, GcVec};
 use sleepy_gc::idle::{
     Bells, Collector, Gil, GilGuard, IdleHint, Interest, Policy, SendArena, Sleeper, StackDepth,
@@ -282,4 +283,47 @@ fn a_cycle_that_a_thread_leaves_half_way_is_finished_by_another() {
         drop(theirs);
         assert_eq!(sleeper.join().unwrap().cycles_started, 0);
     });
+}
+
+/// Threads that hold one lock and want the other, in every way that there is.
+#[test]
+fn a_mutex_under_the_interpreter_lock_does_not_deadlock() {
+    const TURNS: u32 = 300;
+    let gil = Gil::new(Strings::new(|_| GcVec::new()));
+    let (mutex, turn_over) = (Mutex::new(0u32), Condvar::new());
+    thread::scope(|scope| {
+        for n in 0..6u32 {
+            let (gil, mutex, turn_over) = (&gil, &mutex, &turn_over);
+            scope.spawn(move || {
+                let mut sleeper = Sleeper::new(Policy::default());
+                let mut arena = gil.lock();
+                for turn in 0..TURNS {
+                    make_garbage(&arena, 4 << 10);
+                    let mut guard = sleeper.lock(&mut arena, mutex);
+                    if turn % 3 == 0 {
+                        // Somebody will; if nobody is left, time passes.
+                        let before = *guard;
+                        let is_over = sleeper.wait_while(
+                            &mut arena,
+                            turn_over,
+                            &mut guard,
+                            |now| *now == before,
+                            Some(MS),
+                        );
+                        assert_eq!(is_over, *guard != before);
+                    } else if turn % 7 == n {
+                        sleeper.wait(&mut arena, turn_over, &mut guard, Some(MS / 4));
+                    }
+                    *guard += 1;
+                    turn_over.notify_all();
+                    drop(guard);
+                    if turn % 5 == n {
+                        Gil::bump(&mut arena);
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(mutex.into_inner(), 6 * TURNS);
+    gil.into_inner().verify().unwrap();
 }

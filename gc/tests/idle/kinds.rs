@@ -189,6 +189,28 @@ fn a_notified_condition_variable_makes_one_step_at_most() {
 }
 
 #[test]
+fn a_condition_that_panics_leaves_the_mutex_to_its_guard() {
+    let pair = (Mutex::new(1), Condvar::new());
+    let mut c = Recorder::default();
+    let mut guard = pair.0.lock();
+    let mut looks = 0;
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let panics = |_: &mut i32| {
+            looks += 1;
+            match looks {
+                1 => true,
+                _ => std::panic::resume_unwind(Box::new("in the condition")),
+            }
+        };
+        sleeper().wait_while(&mut c, &pair.1, &mut guard, panics, None)
+    }));
+    assert!(caught.is_err() && pair.0.is_locked());
+    *guard = 2;
+    drop(guard);
+    assert_eq!(*pair.0.try_lock().unwrap(), 2);
+}
+
+#[test]
 fn a_closed_queue_ends_both_kinds_of_wait() {
     let mut c = Recorder::working(3);
     let queue = Arc::new(Queue::bounded(1));

@@ -1,6 +1,6 @@
 //! A collector that records what a wait asks of it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,8 @@ pub struct Recorder {
     pub live_bytes: usize,
     pub freed_a_step: usize,
     pub contended: bool,
+    /// Set: another thread has done the work.
+    pub done_by_another: Rc<Cell<bool>>,
     /// Called inside each step with the number of steps made before it.
     pub in_step: Option<Box<dyn FnMut(u32)>>,
     /// Called once the heap is lent, before the wait blocks.
@@ -63,7 +65,7 @@ impl Recorder {
 
 impl Collector for Recorder {
     fn has_work(&self) -> bool {
-        self.steps_left > 0
+        self.steps_left > 0 && !self.done_by_another.get()
     }
 
     fn wants_cycle(&self, _hint: &IdleHint) -> bool {

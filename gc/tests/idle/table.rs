@@ -136,6 +136,21 @@ fn a_collector_that_finishes_is_lent() {
 }
 
 #[test]
+fn work_that_another_thread_has_done_is_not_missed() {
+    for_all(|waiting, sleeper| {
+        let mut c = Recorder::working(100);
+        let done = Rc::clone(&c.done_by_another);
+        c.in_step = Some(Box::new(move |made| done.set(made == 2)));
+        let event = after(5 * MS, waiting.trigger());
+        assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
+        let mut expected = vec![Call::Step; 3];
+        expected.extend([Call::Lend, Call::TakeBack]);
+        assert_eq!(c.calls(), expected, "{}", waiting.name());
+        event.join().unwrap();
+    });
+}
+
+#[test]
 fn an_event_from_another_thread_ends_the_steps() {
     for_all(|waiting, sleeper| {
         let mut c = Recorder::working(u32::MAX);

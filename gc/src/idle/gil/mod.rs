@@ -39,6 +39,9 @@ type Appraise<T> = fn(&T) -> (bool, usize);
 /// An interpreter lock: a mutex around an arena (or another collector), whose holder can ask for the price of one load whether it is
 /// wanted by others, and which is given up while its holder waits in a [`Sleeper`](super::Sleeper).
 ///
+/// Whoever waits for something else while it has the lock does so through a sleeper: that gives the lock up, and takes what was waited
+/// for (another mutex, say) before it takes this lock again. A plain wait under the lock may be for somebody who waits for the lock.
+///
 /// It is fair in that a thread is overtaken a few times at most, and spins a little before it sleeps. It does not poison: a panic
 /// under it unlocks it. It can't be locked twice by one thread.
 ///
