@@ -50,7 +50,7 @@ fn a_child_inherits_whole_heaps_and_starts_its_own_scavenger() {
     static DONE: AtomicBool = AtomicBool::new(false);
     let heap = Heap::new().unwrap();
     let other = Heap::new().unwrap();
-    with_thread_heap(|heap| std::mem::forget(blocks(heap))).unwrap();
+    with_thread_heap(|heap| blocks(heap).into_iter().for_each(std::mem::forget)).unwrap();
     // Somebody sweeps and purges all the time while the process forks.
     let purger = std::thread::spawn(|| {
         while !DONE.load(Ordering::Relaxed) {

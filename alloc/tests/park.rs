@@ -21,6 +21,11 @@ fn make_dirty(heap: &Heap) -> Vec<Block<'_>> {
     blocks
 }
 
+/// The same, and the blocks in use stay for good.
+fn leave_dirty(heap: &Heap) {
+    make_dirty(heap).into_iter().for_each(std::mem::forget);
+}
+
 fn check(blocks: &[Block<'_>]) {
     assert!(
         blocks
@@ -124,7 +129,7 @@ fn a_forgotten_guard_leaves_the_heap_usable() {
 fn a_lent_heap_moves_to_another_thread() {
     let heap = Heap::new().unwrap();
     drop(make_dirty(&heap));
-    std::mem::forget(make_dirty(&heap));
+    leave_dirty(&heap);
     std::mem::forget(heap.park());
     let heap = std::thread::spawn(move || {
         use_it(&heap);
@@ -150,7 +155,7 @@ fn a_heap_is_dropped_while_lent_and_swept() {
     });
     for _ in 0..300 {
         let heap = Heap::new().unwrap();
-        std::mem::forget(make_dirty(&heap));
+        leave_dirty(&heap);
         std::mem::forget(heap.park());
         std::thread::yield_now();
         drop(heap);
@@ -179,7 +184,7 @@ fn two_heaps_do_not_know_each_other() {
 /// asked for that, the park itself sweeps it and has nothing left to lend.
 fn lend_dirty() -> bool {
     (0..20).any(|_| {
-        with_thread_heap(|heap| std::mem::forget(make_dirty(heap))).unwrap();
+        with_thread_heap(leave_dirty).unwrap();
         idle_start()
     })
 }
@@ -200,7 +205,7 @@ fn calls_that_do_not_balance_are_harmless() {
 
 #[test]
 fn a_panic_in_an_idle_closure_takes_the_heap_back() {
-    with_thread_heap(|heap| std::mem::forget(make_dirty(heap))).unwrap();
+    with_thread_heap(leave_dirty).unwrap();
     let caught = catch_unwind(AssertUnwindSafe(|| idle(|| panic!("while lent"))));
     assert!(caught.is_err());
     assert!(lend_dirty(), "the heap was still lent");
@@ -213,7 +218,7 @@ fn a_thread_ends_while_its_heap_is_lent() {
     let threads: Vec<_> = (0..8)
         .map(|_| {
             std::thread::spawn(|| {
-                with_thread_heap(|heap| std::mem::forget(make_dirty(heap))).unwrap();
+                with_thread_heap(leave_dirty).unwrap();
                 idle_start();
             })
         })

@@ -81,7 +81,7 @@ fn mayfly(seed: u64) {
     .join()
     .unwrap();
     assert!(lists.iter().flatten().all(|&byte| byte == seed as u8));
-    std::mem::forget(lists);
+    lists.into_iter().for_each(std::mem::forget);
     idle_start();
     free_all(left);
 }
