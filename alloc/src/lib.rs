@@ -1,33 +1,55 @@
-//! A memory allocator that lends idle heaps to a scavenger thread, which gives their free memory back to the OS.
+//! A memory allocator for programs that wait: fast while they work, and while they sleep a scavenger thread gives back
+//! what they do not use.
 //!
 //! A program that waits holds memory that it does not use. Its thread could give that back before it waits, but then
-//! the next request would wait for the kernel. So the thread *lends* its heap for the time of the wait: [`Heap::park`],
-//! or [`idle_start`] and [`idle_end`] for the thread's default heap. A scavenger thread sweeps what is lent, and the
-//! owner takes it back in nanoseconds, whenever it likes.
+//! the next request would wait for the kernel. So the thread *lends* its heap for the time of the wait: [`idle_start`]
+//! and [`idle_end`] around it, for the default heap of the thread, or [`Heap::park`] for a heap of its own. The
+//! scavenger sweeps what is lent, and the owner takes it back in nanoseconds, whenever it likes.
 //!
 //! - Lending costs a few loads when there is nothing to give, and never wakes anybody then.
 //! - The owner never waits for the kernel: a sweep only unlinks memory, and stops as soon as the owner wants the heap;
 //!   the system calls come when it is given up.
 //! - Memory that was free for 100 ms goes, in units of 4 KiB, also from inside pages that are in use.
 //! - With nothing left to give back the scavenger sleeps without a timeout: an idle process makes no wake-ups at all.
+//! - A program that never lends anything, or never blocks, gets its memory back, too.
 //! - A heap in use pays nothing for this: allocating and freeing are a handful of instructions without atomics.
 //!
 //! # Example
+//! As the allocator of a program, with a loop that lends its heap:
+//! ```
+//! use sleepy_alloc::SleepyAlloc;
+//!
+//! #[global_allocator]
+//! static ALLOCATOR: SleepyAlloc = SleepyAlloc;
+//!
+//! # fn poll() {}
+//! fn main() {
+//!     for _ in 0..3 {
+//!         let request = b"GET / HTTP/1.1".repeat(1000);
+//!         drop(request);
+//!         sleepy_alloc::idle_start();
+//!         poll(); // the scavenger may take what the request left behind
+//!         sleepy_alloc::idle_end();
+//!     }
+//! }
+//! ```
+//! With a heap of its own, whose blocks go with it:
 //! ```
 //! use allocator_api2::vec::Vec;
 //! use sleepy_alloc::Heap;
 //!
 //! # fn poll() {}
 //! let heap = Heap::new()?;
-//! let mut request = Vec::with_capacity_in(64 * 1024, &heap);
-//! request.extend_from_slice(b"GET / HTTP/1.1");
-//! drop(request);
-//!
+//! let mut list = Vec::new_in(&heap);
+//! list.extend([1, 2, 3]);
 //! let parked = heap.park();
-//! poll(); // the scavenger may take what the request left behind
+//! poll();
 //! drop(parked);
 //! # Ok::<(), allocator_api2::alloc::AllocError>(())
 //! ```
+//!
+//! [`Options`] change its ways, in the program or in the environment; [`stats()`] counts what it does. The C library's
+//! `malloc` is replaced by the crate `sleepy-malloc`, which stands on this one.
 //!
 //! # Layers
 //! A layer uses only what stands below it.
@@ -45,10 +67,11 @@
 //! | `hole`, `page` | free units inside used pages; descriptors and free lists |
 //! | `arena`, `units`, `bitmap` | address space, slices, the state of each unit |
 //! | `park`, `schedule`, [`lock`] | the words on which threads agree, checked with loom |
+//! | `options`, `numa`, `stats` | what the program and the environment chose; which memory is near; counters |
 //! | `os` | system calls |
 //!
 //! # Limits
-//! Linux is what it is measured on; other Unix builds through one file (`os/other.rs`). 64-bit only. Blocks of a [`Heap`]
+//! 64-bit Unix; Linux is what it is measured on, and other Unix stands on one file (`os/other.rs`). Blocks of a [`Heap`]
 //! are freed through that heap, and go with it when it is dropped; those of [`SleepyAlloc`] are freed by any thread.
 // A model builds only what it models.
 #![cfg_attr(loom, allow(dead_code, missing_docs))]
@@ -139,3 +162,8 @@ pub use options::{AlreadyStarted, Options};
 pub use scavenger::purge_now;
 #[cfg(not(loom))]
 pub use stats::{Stats, print_stats, stats};
+
+/// The examples of the README are tested with those of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
