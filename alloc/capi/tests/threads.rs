@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, command, compile, stdout};
+use common::{Folder, command, compile, library, stdout};
 use std::fs;
 
 /// Copies of a library with thread-local data: more than a thread's first table of such data has room for.
@@ -64,4 +64,17 @@ fn libraries_with_thread_local_data_are_loaded_meanwhile() {
         run.arg(copy);
     }
     assert_eq!(stdout(&mut run), "all is well\n");
+}
+
+#[test]
+fn the_library_is_opened_by_a_program_that_runs() {
+    let folder = Folder::new("opened-late");
+    let Some(program) = compile("threads", folder.path(), &[]) else {
+        return;
+    };
+    let mut run = command(&program, false);
+    assert_eq!(
+        stdout(run.arg("opened-late").arg(library())),
+        "all is well\n"
+    );
 }

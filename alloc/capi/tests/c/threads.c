@@ -267,6 +267,41 @@ static void libraries(int count, const char **names) {
     empty_slots();
 }
 
+/* The library is loaded by a program that has run on the C library's malloc for a while, by threads that are older. */
+static void *(*late_malloc)(size_t);
+static void (*late_free)(void *);
+
+static void *uses_late_library(void *seed) {
+    uint64_t state = (uintptr_t)seed;
+    while (!atomic_load(&loaded)) sched_yield();
+    for (int i = 0; i < 20000; i++) {
+        size_t bytes = chance(&state) % 5000 + sizeof(Block);
+        Block *block = late_malloc(bytes);
+        CHECK(block != NULL);
+        memset(block, 0, bytes);
+        Block *taken = atomic_exchange(&slots[chance(&state) % SLOTS], block);
+        if (taken != NULL) late_free(taken);
+    }
+    return NULL;
+}
+
+static void opened_late(const char *name) {
+    pthread_t threads[THREADS];
+    for (uintptr_t i = 0; i < THREADS; i++) start(&threads[i], uses_late_library, i + 1);
+    void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) dprintf(2, "%s\n", dlerror());
+    CHECK(handle != NULL);
+    late_malloc = (void *(*)(size_t))dlsym(handle, "malloc");
+    late_free = (void (*)(void *))dlsym(handle, "free");
+    CHECK(late_malloc != malloc && late_free != free);
+    atomic_store(&loaded, 1);
+    for (int i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+    for (int i = 0; i < SLOTS; i++) late_free(atomic_exchange(&slots[i], NULL));
+    /* It stays where it is: threads that end, and the end of the process, call it. */
+    CHECK(dlclose(handle) == 0);
+    CHECK(dlopen(name, RTLD_NOW | RTLD_NOLOAD) != NULL);
+}
+
 /* Handlers at exit allocate and free what came from everywhere, while threads still run. */
 static void at_exit(void) {
     uint64_t state = 8;
@@ -292,6 +327,7 @@ int main(int argc, char **argv) {
     else if (strcmp(name, "forks") == 0) forks();
     else if (strcmp(name, "cancels") == 0) cancels();
     else if (strcmp(name, "libraries") == 0) libraries(argc - 2, (const char **)argv + 2);
+    else if (strcmp(name, "opened-late") == 0) opened_late(argv[2]);
     else if (strcmp(name, "exits") == 0) exits();
     else CHECK(!"a known scenario");
     puts("all is well");
