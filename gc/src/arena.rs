@@ -209,7 +209,7 @@ where
     /// Whether a step is due.
     #[inline]
     pub fn debt_due(&self) -> bool {
-        self.context.take_adjustment();
+        self.context.take_over();
         self.context.debt_due()
     }
 

@@ -12,7 +12,7 @@
     feature = "hashbrown-0-16"
 ))]
 macro_rules! hash_tables {
-    ($module:ident, $hashbrown:ident) => {
+    ($module:ident, $hashbrown:ident $(, $a:ident: $allocator:path)?) => {
         mod $module {
             use std::hash::{BuildHasher, Hash};
 
@@ -24,20 +24,24 @@ macro_rules! hash_tables {
             };
 
             // SAFETY: whatever the hash, a value that is found is the map's own.
-            unsafe impl<K: Eq + Hash, V, S: BuildHasher, Q: Hash + Equivalent<K> + ?Sized>
-                IndexWrite<&Q> for HashMap<K, V, S>
+            unsafe impl<K, V, S, Q $(, $a: $allocator)?> IndexWrite<&Q> for HashMap<K, V, S $(, $a)?>
+            where
+                K: Eq + Hash,
+                S: BuildHasher,
+                Q: Hash + Equivalent<K> + ?Sized,
             {
             }
 
             // SAFETY: keys and values are traced.
-            unsafe impl<'gc, K, V, S> Collect<'gc> for HashMap<K, V, S>
+            unsafe impl<'gc, K, V, S $(, $a: $allocator + Collect<'gc>)?> Collect<'gc>
+                for HashMap<K, V, S $(, $a)?>
             where
                 K: Collect<'gc>,
                 V: Collect<'gc>,
                 S: Send + 'static,
             {
-                const NEEDS_TRACE: bool = K::NEEDS_TRACE || V::NEEDS_TRACE;
-                const SEND: bool = K::SEND && V::SEND;
+                const NEEDS_TRACE: bool = K::NEEDS_TRACE || V::NEEDS_TRACE $(|| $a::NEEDS_TRACE)?;
+                const SEND: bool = K::SEND && V::SEND $(&& $a::SEND)?;
 
                 #[inline]
                 fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
@@ -45,36 +49,42 @@ macro_rules! hash_tables {
                         cc.trace(key);
                         cc.trace(value);
                     }
+                    $(cc.trace::<$a>(self.allocator());)?
                 }
             }
 
             // SAFETY: each element is traced.
-            unsafe impl<'gc, T, S> Collect<'gc> for HashSet<T, S>
+            unsafe impl<'gc, T, S $(, $a: $allocator + Collect<'gc>)?> Collect<'gc>
+                for HashSet<T, S $(, $a)?>
             where
                 T: Collect<'gc>,
                 S: Send + 'static,
             {
-                const NEEDS_TRACE: bool = T::NEEDS_TRACE;
-                const SEND: bool = T::SEND;
+                const NEEDS_TRACE: bool = T::NEEDS_TRACE $(|| $a::NEEDS_TRACE)?;
+                const SEND: bool = T::SEND $(&& $a::SEND)?;
 
                 #[inline]
                 fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
                     for value in self {
                         cc.trace(value);
                     }
+                    $(cc.trace::<$a>(self.allocator());)?
                 }
             }
 
             // SAFETY: each element is traced.
-            unsafe impl<'gc, T: Collect<'gc>> Collect<'gc> for HashTable<T> {
-                const NEEDS_TRACE: bool = T::NEEDS_TRACE;
-                const SEND: bool = T::SEND;
+            unsafe impl<'gc, T: Collect<'gc> $(, $a: $allocator + Collect<'gc>)?> Collect<'gc>
+                for HashTable<T $(, $a)?>
+            {
+                const NEEDS_TRACE: bool = T::NEEDS_TRACE $(|| $a::NEEDS_TRACE)?;
+                const SEND: bool = T::SEND $(&& $a::SEND)?;
 
                 #[inline]
                 fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
                     for value in self {
                         cc.trace(value);
                     }
+                    $(cc.trace::<$a>(self.allocator());)?
                 }
             }
         }
@@ -82,7 +92,7 @@ macro_rules! hash_tables {
 }
 
 #[cfg(feature = "hashbrown")]
-hash_tables!(hash_tables, hashbrown);
+hash_tables!(hash_tables, hashbrown, A: allocator_api2_0_2::alloc::Allocator);
 #[cfg(feature = "hashbrown-0-16")]
 hash_tables!(hash_tables_0_16, hashbrown_0_16);
 #[cfg(feature = "hashbrown-0-15")]

@@ -43,6 +43,23 @@
 //!   mutability; [`dynamic_roots`] has handles that leave the callback.
 //! - [`metrics`] counts, for one arena and for all; [`Arena::heap_summary`] tells what fills a heap.
 //!
+//! # From gc-arena
+//!
+//! Everything of gc-arena 0.7 is here under its path, and the package `gc-arena` in `gc/compat` is this crate under that
+//! name, for `[patch]`; its documentation lists the few differences. What is new is beside it: steps with a [`Budget`],
+//! [`idle`], [`collections`], [`ephemeron`], [`finalize`], a heap limit with `try_` operations, arenas that move between
+//! threads ([`SendRoot`]).
+//!
+//! # Features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `enum-map`, `hashbrown`, `indexmap`, `slotmap` | [`Collect`] for the containers of that crate (`smallvec` is always there) |
+//! | `hashbrown-0-14`, `hashbrown-0-15`, `hashbrown-0-16` | the same for earlier versions |
+//! | `serde`, `json` | `Serialize` for [`summary`]; `HeapSummary::to_json` |
+//! | `tracing` | events of cycles, phases, steps and refused allocations, with the target `sleepy_gc` |
+//! | `zeal` | [`Arena::verify`] follows all pointers in optimised builds too, and does so after each step where the environment has `SLEEPY_ZEAL=n`, which makes a step due at each n-th callback |
+//!
 //! # Limits
 //!
 //! A `Vec` or a `HashMap` of the standard library inside an object is one unit of work, however large. A destructor is
@@ -54,6 +71,7 @@
 // The derive macros name this crate by an absolute path, here too.
 extern crate self as sleepy_gc;
 
+pub mod allocator_api;
 pub mod arena;
 pub mod barrier;
 pub mod collect;

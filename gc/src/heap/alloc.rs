@@ -82,6 +82,7 @@ impl Context {
         #[allow(clippy::cast_possible_truncation, reason = "at most 64")]
         let limit = (self.batch_bytes() / space.cell_bytes).clamp(1, 64) as u32;
         let black = self.phase.get() == Phase::Clearing;
+        self.take_over();
         if !self.has_room(space.cell_bytes * limit as usize) {
             return None;
         }

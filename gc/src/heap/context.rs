@@ -166,18 +166,24 @@ impl Context {
     #[inline]
     pub(crate) fn enter(&self) {
         self.mutated.set(true);
-        self.take_adjustment();
+        self.take_over();
         if self.zeal.as_ref().is_some_and(Zeal::is_due) {
             self.make_due();
         }
     }
 
-    /// Takes over what was added to the debt from outside.
+    /// Takes over what was added to the debt, and to the external bytes, from outside.
     #[inline]
-    pub(crate) fn take_adjustment(&self) {
+    pub(crate) fn take_over(&self) {
         let bytes = self.metrics.take_adjustment();
         if bytes != 0 {
             self.set_credit(self.credit.get().saturating_sub(bytes));
+        }
+        let marked = self.metrics.take_marked();
+        match marked {
+            0 => {}
+            1.. => self.add_external_bytes(marked.unsigned_abs()),
+            _ => self.sub_external_bytes(marked.unsigned_abs()),
         }
     }
 
@@ -243,7 +249,7 @@ impl Context {
     }
 
     pub(crate) fn allocation_debt(&self) -> usize {
-        self.take_adjustment();
+        self.take_over();
         if self.debt_due() {
             self.metrics.pacing().debt_bytes(self.credit.get())
         } else {

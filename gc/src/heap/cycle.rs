@@ -93,7 +93,7 @@ impl Context {
     /// Works towards a goal.
     pub(crate) fn run(&self, root: &RootTrace, goal: Goal) -> Progress {
         let mut lap = Lap::new();
-        self.take_adjustment();
+        self.take_over();
         let due = self.debt_due();
         let (mut budget, may_start, idle) = match goal {
             Goal::Debt | Goal::MarkDebt | Goal::CycleDebt => {
@@ -186,6 +186,8 @@ impl Context {
     }
 
     fn end_cycle(&self) {
+        // What destructors have freed outside.
+        self.take_over();
         self.each_space(super::space::Space::end_sweep);
         let live = self.survivors_bytes.get() + self.metrics.external_bytes();
         self.metrics.cycle_ended(live, self.survivors.get());

@@ -21,6 +21,7 @@ impl Context {
     ///
     /// What is wrong, in words.
     pub(crate) fn verify(&self) -> Result<(), String> {
+        self.take_over();
         let mut bytes = self.metrics.external_bytes();
         let mut wrong = None;
         self.each_space(|space| {

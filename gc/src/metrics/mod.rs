@@ -65,6 +65,9 @@ struct Counters {
     /// What [`Metrics::adjust_debt`] has added, and the arena has not taken over. Relaxed read-modify-writes: the number
     /// stands for itself.
     adjustment_bytes: AtomicIsize,
+    /// External bytes that were marked from outside, less those that were unmarked, since the arena took them over last.
+    /// Relaxed read-modify-writes: the number stands for itself.
+    marked_bytes: AtomicIsize,
     pacing: parking_lot::Mutex<Pacing>,
     step_times: parking_lot::Mutex<StepTimes>,
 }
@@ -121,6 +124,7 @@ impl Metrics {
                 phase: AtomicU8::new(0),
                 credit_bytes: AtomicIsize::new(0),
                 adjustment_bytes: AtomicIsize::new(0),
+                marked_bytes: AtomicIsize::new(0),
                 pacing: parking_lot::Mutex::new(Pacing::DEFAULT),
                 step_times: parking_lot::Mutex::default(),
             }),
@@ -173,7 +177,26 @@ impl Metrics {
     /// Bytes that objects declared to own outside the arena.
     #[must_use]
     pub fn external_bytes(&self) -> usize {
-        self.counters.external_bytes.load(Ordering::Relaxed)
+        let known = self.counters.external_bytes.load(Ordering::Relaxed);
+        known.saturating_add_signed(self.counters.marked_bytes.load(Ordering::Relaxed))
+    }
+
+    /// Declares bytes that an object owns outside the arena, as
+    /// [`Mutation::add_external_bytes`](crate::Mutation::add_external_bytes) does, where there is no `Mutation`: the arena
+    /// takes them over when it is next asked for debt, begins a callback, or runs out of reserved cells.
+    pub fn mark_external_allocation(&self, bytes: usize) {
+        self.mark_external(isize::try_from(bytes).unwrap_or(isize::MAX));
+    }
+
+    /// Takes back what [`Metrics::mark_external_allocation`] declared.
+    pub fn mark_external_deallocation(&self, bytes: usize) {
+        self.mark_external(-isize::try_from(bytes).unwrap_or(isize::MAX));
+    }
+
+    fn mark_external(&self, bytes: isize) {
+        self.counters
+            .marked_bytes
+            .fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Bytes that survived the last cycle.
@@ -290,6 +313,16 @@ impl Metrics {
         adjustment.swap(0, Ordering::Relaxed)
     }
 
+    /// Takes over external bytes that were marked from outside.
+    #[inline]
+    pub(crate) fn take_marked(&self) -> isize {
+        let marked = &self.counters.marked_bytes;
+        if marked.load(Ordering::Relaxed) == 0 {
+            return 0;
+        }
+        marked.swap(0, Ordering::Relaxed)
+    }
+
     pub(crate) fn set_credit(&self, bytes: isize) {
         self.counters.credit_bytes.store(bytes, Ordering::Relaxed);
     }
@@ -328,7 +361,7 @@ impl Metrics {
 
     /// Takes back declared bytes, at most as many as there are; answers how many.
     pub(crate) fn sub_external(&self, bytes: usize) -> usize {
-        let bytes = bytes.min(self.external_bytes());
+        let bytes = bytes.min(self.counters.external_bytes.load(Ordering::Relaxed));
         sub(&self.counters.external_bytes, bytes);
         bytes
     }

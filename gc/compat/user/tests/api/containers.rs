@@ -82,8 +82,8 @@ fn containers_of_other_crates_trace_their_elements() {
     }
     rootless_mutate(|mc| {
         let gc = Gc::new(mc, 1_u8);
-        assert_eq!(count(hashbrown::HashMap::from([(1, gc)])), 1);
-        assert_eq!(count(hashbrown::HashSet::from([gc])), 1);
+        assert_eq!(count(hashbrown::HashMap::<_, _>::from([(1, gc)])), 1);
+        assert_eq!(count(hashbrown::HashSet::<_>::from([gc])), 1);
         let mut table = hashbrown::HashTable::new();
         table.insert_unique(1, gc, |_| 1);
         assert_eq!(count(table), 1);
