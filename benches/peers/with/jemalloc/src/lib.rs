@@ -15,5 +15,6 @@ pub static PEER: Peer = Peer {
 };
 
 fn version() -> String {
-    tikv_jemalloc_ctl::version::read().map_or_else(|e| e.to_string(), str::to_owned)
+    let version = tikv_jemalloc_ctl::version::read();
+    version.map_or_else(|e| e.to_string(), |v| v.trim_end_matches('\0').to_owned())
 }
