@@ -54,7 +54,7 @@ pub(crate) enum Place {
 #[repr(C, align(128))]
 pub(crate) struct Page {
     pub(crate) free: Cell<*mut Block>,
-    /// The heap that the page belongs to; with [`NO_MORE`] the one that gave it away; null: none, or a heap that is gone.
+    /// The heap that the page belongs to; with [`NO_MORE`] the one that gave it away, and counts it still; null: none.
     /// Relaxed: a thread asks only whether it is its own heap, and that was written by itself or before it got the heap.
     owner: AtomicPtr<Inner>,
     pub(crate) used: Cell<u32>,
@@ -221,9 +221,16 @@ impl Page {
         self.owner.store(heap.cast_mut(), Ordering::Relaxed);
     }
 
-    /// Notes that the page has belonged to this heap, and does no more.
+    /// Notes that the page belongs to this heap no more, which goes on counting it.
     pub(crate) fn set_origin(&self, heap: *const Inner) {
         self.set_owner(heap.map_addr(|address| address | NO_MORE));
+    }
+
+    /// The heap in whose figures the page is counted, if it is in one's.
+    pub(crate) fn counted_by(&self) -> Option<&'static Inner> {
+        let owner = self.owner.load(Ordering::Relaxed);
+        // SAFETY: heaps are never unmapped.
+        unsafe { owner.map_addr(|address| address & !NO_MORE).as_ref() }
     }
 
     /// Whether this heap gave the page away.

@@ -44,6 +44,15 @@ impl List {
     }
 }
 
+/// What a claim found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Claimed {
+    /// The blocks that others have freed.
+    pub list: List,
+    /// The page's bit is set, or about to be.
+    pub mapped: bool,
+}
+
 /// What a push found and made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pushed {
@@ -140,15 +149,21 @@ impl RemoteWord {
             .is_ok()
     }
 
-    /// Makes the caller the owner of a page that belongs to no heap, and gives it the list. `None`: somebody owns it.
-    pub fn claim(&self) -> Option<List> {
+    /// Makes the caller the owner of a page that belongs to no heap. `None`: somebody owns it.
+    #[inline]
+    pub fn claim(&self) -> Option<Claimed> {
         let mut old = self.0.load(Ordering::Relaxed);
         while old & UNOWNED != 0 {
             match self
                 .0
                 .compare_exchange_weak(old, 0, Ordering::Acquire, Ordering::Relaxed)
             {
-                Ok(_) => return Some(List::of(old)),
+                Ok(_) => {
+                    return Some(Claimed {
+                        list: List::of(old),
+                        mapped: old & MAPPED != 0,
+                    });
+                }
                 Err(now) => old = now,
             }
         }
@@ -215,7 +230,7 @@ mod tests {
         assert!(!push(&word, 16).0.to_map);
         word.set_unmapped();
         assert!(push(&word, 24).0.to_map);
-        assert_eq!(word.claim().unwrap().count, 3);
+        assert_eq!(word.claim().unwrap().list.count, 3);
         assert!(word.claim().is_none());
         assert!(!push(&word, 8).0.unowned);
     }

@@ -233,11 +233,13 @@ impl Page {
 
     /// See `unowned::claim`.
     fn claim(&self) -> bool {
-        let Some(list) = self.remote.claim() else {
+        let Some(claimed) = self.remote.claim() else {
             return false;
         };
-        self.mapped.swap(false, Ordering::Acquire);
-        self.fold(list);
+        if claimed.mapped {
+            self.mapped.swap(false, Ordering::Acquire);
+        }
+        self.fold(claimed.list);
         true
     }
 

@@ -7,6 +7,7 @@
 use crate::lock::RawLock;
 use crate::page::{EMPTY_PAGE, Page};
 use crate::park::ParkWord;
+use crate::remote::List;
 use crate::size_class::CLASS_COUNT;
 use crate::{hole, options, os, purge, scavenger, stats, unowned};
 use core::cell::{Cell, UnsafeCell};
@@ -107,6 +108,10 @@ pub(crate) struct Inner {
     /// Bytes that other threads have freed in the pages of this heap, in whole units for each page, and that are not
     /// counted as free yet. Sequentially consistent where it is added to: see [`crate::schedule`].
     remote_dirt: AtomicUsize,
+    /// What other threads have struck off the three figures above. Relaxed: figures.
+    struck_live: AtomicUsize,
+    struck_committed: AtomicUsize,
+    struck_holed: AtomicUsize,
     /// Blocks that the owner has freed in pages that are not its own, and their bytes, since the process began.
     pub(crate) remote_frees: Figure,
     pub(crate) freed_remote_bytes: Figure,
@@ -138,6 +143,9 @@ impl Inner {
             runs: Cell::new(ptr::null()),
             gives_away: Cell::new(false),
             remote_dirt: AtomicUsize::new(0),
+            struck_live: AtomicUsize::new(0),
+            struck_committed: AtomicUsize::new(0),
+            struck_holed: AtomicUsize::new(0),
             remote_frees: Figure::new(),
             freed_remote_bytes: Figure::new(),
             folded_bytes: Figure::new(),
@@ -148,7 +156,8 @@ impl Inner {
 
     /// Forgets what sweeps and the scavenger noted, before another owner gets the heap.
     fn forget_sweeps(&self) {
-        self.floor.set(0);
+        // Of a heap that gives pages away: what it goes on counting of those.
+        self.floor.set(self.slack());
         self.sweep_wanted.store(false, Ordering::Relaxed);
         self.swept_at_ns.store(0, Ordering::Relaxed);
         self.dirty_turns.store(0, Ordering::Relaxed);
@@ -190,12 +199,37 @@ impl Inner {
         }
     }
 
-    /// What others have freed in a page is counted as free from now on; false if it is nothing.
-    #[inline]
-    pub(crate) fn fold(&self, page: &Page) -> bool {
-        let Some(list) = page.remote.take() else {
-            return false;
+    /// A page that this heap gave away and went on counting is counted by somebody else now. Any thread may say so.
+    pub(crate) fn strike(&self, figures: Figures) {
+        self.struck_live
+            .fetch_add(figures.live_bytes, Ordering::Relaxed);
+        self.struck_committed
+            .fetch_add(figures.committed_bytes, Ordering::Relaxed);
+        self.struck_holed
+            .fetch_add(figures.holed_bytes, Ordering::Relaxed);
+    }
+
+    /// What the heap counts, without what was struck off.
+    pub(crate) fn figures(&self) -> Figures {
+        let less = |figure: &Figure, struck: &AtomicUsize| {
+            figure.get().wrapping_sub(struck.load(Ordering::Relaxed))
         };
+        Figures {
+            live_bytes: less(&self.live, &self.struck_live),
+            committed_bytes: less(&self.committed, &self.struck_committed),
+            holed_bytes: less(&self.holed, &self.struck_holed),
+        }
+    }
+
+    /// What others have freed in a page of this heap is counted as free from now on; false if it is nothing.
+    #[inline]
+    pub(crate) fn fold_page(&self, page: &Page) -> bool {
+        let list = page.remote.take();
+        list.inspect(|&list| self.fold(page, list)).is_some()
+    }
+
+    /// Counts the blocks of a list as free that was taken off a page of this heap.
+    pub(crate) fn fold(&self, page: &Page, list: List) {
         let block_bytes = page.block_bytes.get();
         let bytes = list.count as usize * block_bytes;
         self.live.sub(bytes);
@@ -205,7 +239,6 @@ impl Inner {
             unowned::dirt_of(list.count, block_bytes).min(self.remote_dirt.load(Ordering::Relaxed));
         self.remote_dirt.fetch_sub(counted, Ordering::Relaxed);
         page.fold(list);
-        true
     }
 }
 
@@ -221,8 +254,9 @@ pub(crate) static LENT: LentInner = LentInner(Inner::new());
 
 /// Guards the list of heaps to use again, and the memory for new ones.
 static SPARE_LOCK: RawLock = RawLock::new();
-/// Heaps that were dropped. Guarded by [`SPARE_LOCK`].
-static SPARE: AtomicPtr<Inner> = AtomicPtr::new(ptr::null_mut());
+/// Heaps to use again: those that own all their blocks, and those that give pages away, which may count pages still.
+/// Guarded by [`SPARE_LOCK`].
+static SPARE: [AtomicPtr<Inner>; 2] = [const { AtomicPtr::new(ptr::null_mut()) }; 2];
 /// All heaps ever made, newest first. Release publishes a new one to the acquire of those who walk the list.
 static NEWEST: AtomicPtr<Inner> = AtomicPtr::new(ptr::null_mut());
 
@@ -257,10 +291,11 @@ impl hole::Ledger for Inner {
 pub(crate) fn obtain(gives_away: bool) -> Option<&'static Inner> {
     options::start();
     SPARE_LOCK.lock();
+    let list = &SPARE[usize::from(gives_away)];
     // SAFETY: heaps are never unmapped.
-    let spare: Option<&'static Inner> = unsafe { SPARE.load(Ordering::Relaxed).as_ref() };
+    let spare: Option<&'static Inner> = unsafe { list.load(Ordering::Relaxed).as_ref() };
     if let Some(heap) = spare {
-        SPARE.store(heap.spare_next.get().cast_mut(), Ordering::Relaxed);
+        list.store(heap.spare_next.get().cast_mut(), Ordering::Relaxed);
     }
     let heap = spare.or_else(make);
     SPARE_LOCK.unlock();
@@ -273,8 +308,9 @@ pub(crate) fn give_up(heap: &'static Inner) {
     heap.forget_sweeps();
     stats::HEAPS.sub(1);
     SPARE_LOCK.lock();
-    heap.spare_next.set(SPARE.load(Ordering::Relaxed));
-    SPARE.store(ptr::from_ref(heap).cast_mut(), Ordering::Relaxed);
+    let list = &SPARE[usize::from(heap.gives_away.get())];
+    heap.spare_next.set(list.load(Ordering::Relaxed));
+    list.store(ptr::from_ref(heap).cast_mut(), Ordering::Relaxed);
     SPARE_LOCK.unlock();
 }
 

@@ -129,13 +129,13 @@ impl Heap {
 
     /// Bytes in blocks that are allocated and not freed, by the size that each really takes.
     pub fn live_bytes(&self) -> usize {
-        self.home().live.get()
+        self.home().figures().live_bytes
     }
 
     /// Bytes of memory that this heap holds and has not marked to be given back: `live_bytes` and what lies free
     /// around it.
     pub fn committed_bytes(&self) -> usize {
-        self.home().committed.get()
+        self.home().figures().committed_bytes
     }
 
     /// Lends the heap to the scavenger, if it has something to give back, until the guard is dropped.
@@ -337,10 +337,10 @@ impl Heap {
         let home = self.made().filter(|heap| heap.gives_away.get());
         while page.remote.is_unowned()
             && let Some(heap) = home
-            && (page.came_from(heap) || self.own().wants(page))
+            && page.came_from(heap)
         {
-            if unowned::claim_to_adopt(page) {
-                let heap = self.own();
+            let heap = self.own();
+            if unowned::claim_back(page, heap) {
                 heap.adopt(page);
                 // SAFETY: the page is the heap's now, and the block is in use until now.
                 return unsafe { free_local(heap, page, block) };

@@ -44,7 +44,7 @@ impl Inner {
             if Self::is_empty_page(page) {
                 if self.gives_away.get() && tries > 0 {
                     tries -= 1;
-                    if let Some(page) = unowned::take(class) {
+                    if let Some(page) = unowned::take(class, self) {
                         self.adopt(page);
                         continue;
                     }
@@ -58,7 +58,7 @@ impl Inner {
                 self.check_page(page);
                 return Some(block);
             }
-            if !self.fold(page) && !self.form(page) && !hole::take_back(self, page) {
+            if !self.fold_page(page) && !self.form(page) && !hole::take_back(self, page) {
                 self.set_full(page);
             }
         }
@@ -171,7 +171,8 @@ impl Inner {
 
     fn set_full(&self, page: &'static Page) {
         if self.gives_away.get() {
-            self.disown(page);
+            self.part_from(page);
+            page.set_origin(self);
             return unowned::let_go(
                 page,
                 LetGo {
@@ -186,28 +187,20 @@ impl Inner {
         page.notify_at.set(page.used.get().wrapping_sub(1));
     }
 
-    /// Takes a page out of the heap that goes on to exist without it.
-    fn disown(&self, page: &'static Page) {
-        if page.place.get() == Place::Open {
-            self.close(page);
-        }
+    /// Takes a page of a heap that gives pages away out of its lists.
+    fn part_from(&self, page: &'static Page) {
+        self.close(page);
         self.pages_remove(page);
-        self.discharge(page.figures());
-        page.set_origin(self);
     }
 
     /// Takes over a page that the caller has claimed.
     pub(crate) fn adopt(&self, page: &'static Page) {
+        if !page.came_from(self) {
+            self.charge(page.figures());
+        }
         page.set_owner(self);
-        self.charge(page.figures());
         self.pages_push(page);
         self.open(page);
-    }
-
-    /// Whether the heap is to take over an unowned page in which one of its thread's blocks was freed: it gave it away,
-    /// or it allocates such blocks and can use it.
-    pub(crate) fn wants(&self, page: &Page) -> bool {
-        page.came_from(self) || !Self::is_empty_page(self.head(page.class.get() as usize))
     }
 
     /// A page that was full has something to allocate again.
@@ -304,15 +297,15 @@ impl Inner {
     pub(crate) fn abandon_everything(&self) {
         // SAFETY: pages in the lists of a heap are its own, and their descriptors stay mapped while they are.
         while let Some(page) = unsafe { self.pages.get().as_ref() } {
-            self.fold(page);
+            self.fold_page(page);
             if page.used.get() == 0 {
                 self.free_page(page, arena::tick());
                 continue;
             }
-            self.disown(page);
-            stats::ABANDONED_TOTAL.add(1);
-            // The heap may be somebody else's soon.
+            self.part_from(page);
+            self.discharge(page.figures());
             page.set_owner(ptr::null());
+            stats::ABANDONED_TOTAL.add(1);
             unowned::let_go(
                 page,
                 LetGo {
@@ -334,10 +327,11 @@ impl Inner {
         }
         // SAFETY: as above.
         while let Some(page) = unsafe { self.runs.get().as_ref() } {
+            self.live.sub(page.block_bytes.get());
+            if page.kind.get() == Kind::Collector {
+                self.holed.sub(page.bytes() - page.block_bytes.get());
+            }
             self.free_run(page);
-        }
-        for figure in [&self.live, &self.committed, &self.holed] {
-            figure.set(0);
         }
         scavenger::nudge();
     }

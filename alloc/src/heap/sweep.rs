@@ -59,7 +59,7 @@ impl Inner {
 
     /// False if it was told to stop before it was done with the page.
     fn sweep_page(&self, page: &'static Page, tick: u32, should_stop: &dyn Fn() -> bool) -> bool {
-        self.fold(page);
+        self.fold_page(page);
         if page.used.get() == 0 {
             self.free_page(page, tick);
             return true;

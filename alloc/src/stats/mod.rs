@@ -119,18 +119,21 @@ pub struct Stats {
 /// assert!(stats.live_bytes <= stats.committed_bytes);
 /// ```
 pub fn stats() -> Stats {
-    let sum = |figure: fn(&inner::Inner) -> usize| inner::heaps().map(figure).sum::<usize>() as u64;
-    let pending_bytes = arena::pending_bytes() as u64;
+    // Parts may be negative while the whole is not: a heap may have been struck off more than it has counted yet.
+    let sum = |start: usize, figure: fn(&inner::Inner) -> usize| {
+        inner::heaps().fold(start, |sum, heap| sum.wrapping_add(figure(heap)))
+    };
+    let size = |start: usize, figure: fn(&inner::Inner) -> usize| {
+        (sum(start, figure) as isize).max(0) as u64
+    };
+    let pending_bytes = arena::pending_bytes();
     let others = unowned::figures();
     // What a thread has freed in another's page stays in that page's figures until it is folded.
-    let in_lists = unowned::freed_less_folded_bytes().wrapping_add(inner::heaps().fold(
-        0usize,
-        |sum, heap| {
-            sum.wrapping_add(heap.freed_remote_bytes.get())
-                .wrapping_sub(heap.folded_bytes.get())
-        },
-    ));
-    let live_bytes = sum(|heap| heap.live.get()) as usize + others.live_bytes;
+    let in_lists = sum(unowned::freed_less_folded_bytes(), |heap| {
+        heap.freed_remote_bytes
+            .get()
+            .wrapping_sub(heap.folded_bytes.get())
+    });
     Stats {
         park_wakes: PARK_WAKES.get(),
         scavenger_starts: SCAVENGER_STARTS.get(),
@@ -141,14 +144,16 @@ pub fn stats() -> Stats {
         inline_slices: INLINE_SLICES.get(),
         purged_bytes: PURGED_BYTES.get(),
         purge_calls: PURGE_CALLS.get(),
-        pending_bytes,
-        holed_bytes: sum(|heap| heap.holed.get()) + others.holed_bytes as u64,
-        committed_bytes: sum(|heap| heap.committed.get())
-            + others.committed_bytes as u64
-            + pending_bytes,
-        live_bytes: live_bytes.saturating_sub(in_lists) as u64,
+        pending_bytes: pending_bytes as u64,
+        holed_bytes: size(others.holed_bytes, |heap| heap.figures().holed_bytes),
+        committed_bytes: size(others.committed_bytes.wrapping_add(pending_bytes), |heap| {
+            heap.figures().committed_bytes
+        }),
+        live_bytes: size(others.live_bytes.wrapping_sub(in_lists), |heap| {
+            heap.figures().live_bytes
+        }),
         heaps: HEAPS.get(),
-        remote_frees: REMOTE_FREES.get() + sum(|heap| heap.remote_frees.get()),
+        remote_frees: REMOTE_FREES.get() + sum(0, |heap| heap.remote_frees.get()) as u64,
         abandoned_pages: ABANDONED_PAGES.get(),
         abandoned_total: ABANDONED_TOTAL.get(),
         reclaimed_pages: RECLAIMED_PAGES.get(),

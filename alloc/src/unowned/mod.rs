@@ -12,6 +12,9 @@
 //! | claimed, swept for holes, let go | the scavenger |
 //!
 //! A claim is exclusive (see [`crate::remote`]), so its holder uses the page's cells like an owner.
+//!
+//! A full page stays in the figures of the heap that gave it away, which most often is the one that gets it back; whoever
+//! else claims it has it struck off there (`Inner::strike`). Other pages are in the figures of this module.
 
 pub(crate) mod map;
 
@@ -20,7 +23,7 @@ use crate::heap::inner::{Figures, Inner};
 use crate::page::{Kind, Page};
 use crate::remote::List;
 use crate::{fork, hole, poison, purge, scavenger, stats};
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// What unowned pages and blocks hold. Relaxed: figures.
@@ -84,7 +87,7 @@ pub(crate) struct LetGo {
     pub(crate) dirty: bool,
 }
 
-/// Lets a page go that the caller owns, that is in no list and counted nowhere.
+/// Lets a page go that the caller owns and that is in no list; it is counted nowhere, or by a heap that the caller owns.
 ///
 /// Its slices are given back if no block of it is in use.
 pub(crate) fn let_go(page: &'static Page, how: LetGo) {
@@ -92,18 +95,29 @@ pub(crate) fn let_go(page: &'static Page, how: LetGo) {
     let class = page.class.get() as usize;
     loop {
         if let Some(list) = page.remote.take() {
-            fold(page, list);
+            match page.counted_by() {
+                Some(heap) => heap.fold(page, list),
+                None => fold(page, list),
+            }
         }
         if page.used.get() == 0 {
+            if let Some(heap) = page.counted_by() {
+                heap.discharge(page.figures());
+            }
             return retire(page, arena::tick());
         }
         let has_room = page.has_room();
         let figures = page.figures();
+        let uncounted = page.counted_by().is_none();
         let free_bytes = figures.committed_bytes.saturating_sub(figures.live_bytes);
         page.orphan.set(how.orphan);
         page.left.store(page.used.get(), Ordering::Relaxed);
-        charge(figures);
-        stats::ABANDONED_PAGES.add(u64::from(how.orphan));
+        if uncounted {
+            charge(figures);
+        }
+        if how.orphan {
+            stats::ABANDONED_PAGES.add(1);
+        }
         if page.remote.give_away(has_room) {
             // From here on the page may be anybody's.
             if has_room {
@@ -116,20 +130,42 @@ pub(crate) fn let_go(page: &'static Page, how: LetGo) {
             }
             return;
         }
-        discharge(figures);
-        stats::ABANDONED_PAGES.sub(u64::from(how.orphan));
+        if uncounted {
+            discharge(figures);
+        }
+        if how.orphan {
+            stats::ABANDONED_PAGES.sub(1);
+        }
     }
 }
 
-/// Makes the caller the owner of an unowned page, which is counted nowhere then, and tells whether it was an orphan.
-/// `None`: it is not unowned.
-fn claim(page: &'static Page) -> Option<bool> {
-    let list = page.remote.claim()?;
-    map::clear(page.slice(), page.class.get() as usize);
-    discharge(page.figures());
+/// Makes the caller the owner of an unowned page, and tells whether it was an orphan. The page is counted nowhere then,
+/// unless it came from `heap`, which the caller owns and which counts it still. `None`: it is not unowned.
+#[inline]
+fn claim(page: &'static Page, heap: Option<&Inner>) -> Option<bool> {
+    let claimed = page.remote.claim()?;
+    if claimed.mapped {
+        map::clear(page.slice(), page.class.get() as usize);
+    }
     let orphan = page.orphan.replace(false);
-    stats::ABANDONED_PAGES.sub(u64::from(orphan));
-    fold(page, list);
+    if orphan {
+        stats::ABANDONED_PAGES.sub(1);
+    }
+    match heap {
+        Some(heap) if page.came_from(heap) => {
+            if claimed.list.count != 0 {
+                heap.fold(page, claimed.list);
+            }
+        }
+        _ => {
+            match page.counted_by() {
+                Some(other) => other.strike(page.figures()),
+                None => discharge(page.figures()),
+            }
+            page.set_owner(ptr::null());
+            fold(page, claimed.list);
+        }
+    }
     Some(orphan)
 }
 
@@ -148,28 +184,27 @@ fn retire(page: &'static Page, tick: u32) {
     unsafe { arena::give_back(page.start(), page.slices.get() as usize, tick) };
 }
 
-/// Claims the page for a heap that is about to adopt it. False: somebody else was faster.
-pub(crate) fn claim_to_adopt(page: &'static Page) -> bool {
-    let claimed = claim(page).is_some();
-    stats::RECLAIMED_PAGES.add(u64::from(claimed));
-    claimed
+/// Claims a page that came from this heap. False: somebody else was faster.
+#[inline]
+pub(crate) fn claim_back(page: &'static Page, heap: &Inner) -> bool {
+    claim(page, Some(heap)).is_some()
 }
 
-/// A page of this class with room in it, claimed and counted nowhere.
+/// A page of this class with room in it, claimed for the heap.
 #[inline]
-pub(crate) fn take(class: usize) -> Option<&'static Page> {
+pub(crate) fn take(class: usize, heap: &Inner) -> Option<&'static Page> {
     if map::may_have(class) {
-        take_slow(class)
+        take_slow(class, heap)
     } else {
         None
     }
 }
 
 #[cold]
-fn take_slow(class: usize) -> Option<&'static Page> {
+fn take_slow(class: usize, heap: &Inner) -> Option<&'static Page> {
     while let Some(slice) = map::find(class) {
         let page = slice.page();
-        let Some(orphan) = claim(page) else {
+        let Some(orphan) = claim(page, Some(heap)) else {
             continue;
         };
         // A bit that stayed behind may name a page that serves another class now.
@@ -215,7 +250,7 @@ pub(crate) unsafe fn push(page: &'static Page, block: NonNull<u8>, from: Option<
     let pushed = page.remote.push(block.addr().get(), |next| unsafe {
         block
             .cast::<*mut u8>()
-            .write(core::ptr::with_exposed_provenance_mut(next));
+            .write(ptr::with_exposed_provenance_mut(next));
     });
     let dirt = dirt_of(pushed.count, block_bytes) - dirt_of(pushed.count - 1, block_bytes);
     if !pushed.unowned {
@@ -235,7 +270,7 @@ pub(crate) unsafe fn push(page: &'static Page, block: NonNull<u8>, from: Option<
     // Relaxed: the push has acquired what giving the page away released, so `left` is of then, unless the page was
     // claimed since; and whoever claimed it has seen the block in its list.
     if pushed.count == page.left.load(Ordering::Relaxed)
-        && let Some(orphan) = claim(page)
+        && let Some(orphan) = claim(page, None)
     {
         let_go(
             page,
@@ -262,7 +297,7 @@ pub(crate) fn new_run(
 ) -> &'static Page {
     // SAFETY: the run was claimed or mapped just now.
     let page = unsafe { Slice::of(start.addr().get()) }.page();
-    page.reset(core::ptr::null(), kind, slices, bytes);
+    page.reset(ptr::null(), kind, slices, bytes);
     page.used.set(1);
     charge(Figures::of_run(bytes));
     page
@@ -292,7 +327,7 @@ pub(crate) fn sweep() {
         }
         let _working = fork::work();
         let page = slice.page();
-        let Some(orphan) = claim(page) else {
+        let Some(orphan) = claim(page, None) else {
             continue;
         };
         if page.used.get() == 0 {
