@@ -64,7 +64,8 @@ impl Inner {
         if head.owner().is_none() {
             return 0;
         }
-        assert!(head.prev.get().is_null());
+        // SAFETY: the last page of the list is a page of this heap.
+        assert!(unsafe { (*head.prev.get()).next.get().is_null() });
         list(head, |page| page.next.get())
             .inspect(|page| {
                 assert!(page.class.get() as usize == class && page.place.get() == Place::Open)

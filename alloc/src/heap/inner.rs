@@ -4,6 +4,7 @@
 //! `stats` may look at its atomic parts at any time. Everything else belongs to the owner, or to the scavenger while
 //! the park word says so.
 
+use super::recent::RecentlyFull;
 use crate::lock::RawLock;
 use crate::page::{EMPTY_PAGE, Page};
 use crate::park::ParkWord;
@@ -117,6 +118,8 @@ pub(crate) struct Inner {
     pub(crate) freed_remote_bytes: Figure,
     /// Bytes that others have freed in pages of this heap and that were counted as free, since the process began.
     pub(crate) folded_bytes: Figure,
+    /// Of a heap that gives pages away: those that were full a short while ago.
+    pub(super) recent: RecentlyFull,
     /// The heap made before this one; fixed.
     older: AtomicPtr<Inner>,
     /// The next heap that can be used again. Guarded by [`SPARE_LOCK`].
@@ -149,6 +152,7 @@ impl Inner {
             remote_frees: Figure::new(),
             freed_remote_bytes: Figure::new(),
             folded_bytes: Figure::new(),
+            recent: RecentlyFull::new(),
             older: AtomicPtr::new(ptr::null_mut()),
             spare_next: Cell::new(ptr::null()),
         }

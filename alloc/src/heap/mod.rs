@@ -12,10 +12,12 @@
 //! | a heap | `LENT` | lent |
 //! | `LENT` | `LENT` | gone: the thread is ending, and uses the [late heap](crate::late) |
 
+mod bin;
 #[cfg(any(test, sleepy_check))]
 mod check;
 pub(crate) mod inner;
 mod large;
+mod recent;
 mod small;
 mod sweep;
 #[cfg(test)]

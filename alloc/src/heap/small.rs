@@ -1,11 +1,9 @@
 //! Blocks of the size classes, the slow half: finding, making and giving up pages.
-//!
-//! A class keeps its pages in a list whose head serves the fast path. A page with nothing to allocate leaves the list;
-//! the first free brings it back, behind the head, so that a full heap does not change pages at every turn.
 
+use super::bin::{NEVER, is_empty_page};
 use super::inner::Inner;
 use crate::arena::{self, SLICE_BYTES, UNIT_BYTES};
-use crate::page::{EMPTY_PAGE, Kind, Page, Place};
+use crate::page::{Kind, Page, Place};
 use crate::size_class::{block_bytes, page_slices};
 use crate::unowned::{self, LetGo};
 use crate::{hole, poison, scavenger, stats};
@@ -15,24 +13,10 @@ use core::sync::atomic::Ordering;
 /// Unowned pages taken before a fresh one: what is free in them may be in flight.
 const TAKE_TRIES: u32 = 4;
 
-/// A page whose frees are never to go the slow way.
-const NEVER: u32 = u32::MAX;
-
 /// Bytes of blocks that are formed at once: an OS page's worth, so that a new page touches little memory.
 const FORM_BYTES: usize = UNIT_BYTES;
 
 impl Inner {
-    /// The page at the head of a class.
-    #[inline(always)]
-    pub(crate) fn head(&self, class: usize) -> &'static Page {
-        // SAFETY: bins hold the empty page or a page of this heap; descriptors are never unmapped while in use.
-        unsafe { &*self.bins[class].get() }
-    }
-
-    fn is_empty_page(page: &Page) -> bool {
-        ptr::eq(page, &EMPTY_PAGE.0)
-    }
-
     /// Allocates a block when the head of the class has none.
     pub(crate) fn alloc_small(&self, class: usize) -> Option<NonNull<u8>> {
         if self.sweep_wanted.load(Ordering::Relaxed) {
@@ -41,16 +25,8 @@ impl Inner {
         let mut tries = TAKE_TRIES;
         loop {
             let page = self.head(class);
-            if Self::is_empty_page(page) {
-                if self.gives_away.get() && tries > 0 {
-                    tries -= 1;
-                    if let Some(page) = unowned::take(class, self) {
-                        self.adopt(page);
-                        continue;
-                    }
-                }
-                let page = self.new_page(class)?;
-                self.form(page);
+            if is_empty_page(page) {
+                self.add_page(class, &mut tries)?;
                 continue;
             }
             if let Some(block) = page.pop() {
@@ -58,10 +34,38 @@ impl Inner {
                 self.check_page(page);
                 return Some(block);
             }
-            if !self.fold_page(page) && !self.form(page) && !hole::take_back(self, page) {
+            if !self.refill(page) {
                 self.set_full(page);
+                if self.pass_over_poor_pages(class) {
+                    // Without memory for a fresh page the poor ones will have to do.
+                    let _ = self.add_page(class, &mut tries);
+                }
             }
         }
+    }
+
+    /// Puts what can be allocated in a page on its free list; false if that is nothing.
+    pub(super) fn refill(&self, page: &Page) -> bool {
+        self.fold_page(page) || self.form(page) || hole::take_back(self, page)
+    }
+
+    /// Puts another page at the head of the class: one that somebody has freed blocks in, or a fresh one.
+    fn add_page(&self, class: usize, tries: &mut u32) -> Option<()> {
+        if self.gives_away.get() && *tries > 0 {
+            *tries -= 1;
+            if self.reopen_recent(class) {
+                return Some(());
+            }
+            if let Some(page) = unowned::take(class, self) {
+                self.adopt(page);
+                self.put_first(page);
+                return Some(());
+            }
+        }
+        let page = self.new_page(class)?;
+        self.put_first(page);
+        self.form(page);
+        Some(())
     }
 
     /// Forms the next blocks of a page; false if there are none, or their units are in flight.
@@ -127,72 +131,6 @@ impl Inner {
         Some(page)
     }
 
-    /// Puts a page into the list of its class: as its head, or behind a head that has blocks.
-    fn open(&self, page: &'static Page) {
-        let bin = &self.bins[page.class.get() as usize];
-        let head = self.head(page.class.get() as usize);
-        page.place.set(Place::Open);
-        if Self::is_empty_page(head) {
-            page.prev.set(ptr::null());
-            page.next.set(ptr::null());
-            // The only page of its class is kept when it runs empty, so nobody need notice.
-            page.notify_at.set(NEVER);
-            bin.set(page);
-            return;
-        }
-        head.notify_at.set(0);
-        page.notify_at.set(0);
-        page.prev.set(head);
-        page.next.set(head.next.get());
-        // SAFETY: neighbours in the list are pages of this heap.
-        if let Some(next) = unsafe { head.next.get().as_ref() } {
-            next.prev.set(page);
-        }
-        head.next.set(page);
-    }
-
-    /// Takes a page out of the list of its class.
-    fn close(&self, page: &Page) {
-        let (prev, next) = (page.prev.get(), page.next.get());
-        // SAFETY: neighbours in the list are pages of this heap.
-        match unsafe { prev.as_ref() } {
-            Some(prev) => prev.next.set(next),
-            None => self.bins[page.class.get() as usize].set(if next.is_null() {
-                &raw const EMPTY_PAGE.0
-            } else {
-                next
-            }),
-        }
-        // SAFETY: as above.
-        if let Some(next) = unsafe { next.as_ref() } {
-            next.prev.set(prev);
-        }
-    }
-
-    fn set_full(&self, page: &'static Page) {
-        if self.gives_away.get() {
-            self.part_from(page);
-            page.set_origin(self);
-            return unowned::let_go(
-                page,
-                LetGo {
-                    orphan: false,
-                    dirty: false,
-                },
-            );
-        }
-        self.close(page);
-        page.place.set(Place::Full);
-        // The next free goes the slow way and brings the page back. With no block in use there is none to come.
-        page.notify_at.set(page.used.get().wrapping_sub(1));
-    }
-
-    /// Takes a page of a heap that gives pages away out of its lists.
-    fn part_from(&self, page: &'static Page) {
-        self.close(page);
-        self.pages_remove(page);
-    }
-
     /// Takes over a page that the caller has claimed.
     pub(crate) fn adopt(&self, page: &'static Page) {
         if !page.came_from(self) {
@@ -200,12 +138,6 @@ impl Inner {
         }
         page.set_owner(self);
         self.pages_push(page);
-        self.open(page);
-    }
-
-    /// A page that was full has something to allocate again.
-    pub(crate) fn reopen(&self, page: &'static Page) {
-        debug_assert_eq!(page.place.get(), Place::Full);
         self.open(page);
     }
 
@@ -229,11 +161,6 @@ impl Inner {
         }
     }
 
-    /// The only open page of its class, which is kept for the next allocation.
-    fn is_alone(&self, page: &Page) -> bool {
-        page.prev.get().is_null() && page.next.get().is_null()
-    }
-
     /// Gives a page without blocks in use back to its arena, as free since `tick`.
     pub(crate) fn free_page(&self, page: &'static Page, tick: u32) {
         debug_assert_eq!(page.used.get(), 0);
@@ -242,16 +169,18 @@ impl Inner {
         }
         self.pages_remove(page);
         self.discharge(page.figures());
+        // An entry of the recently full pages may still name it.
+        page.set_owner(ptr::null());
         poison::unused(page.start(), page.bytes());
         // SAFETY: no block of the page is in use, and it is in no list any more.
         unsafe { arena::give_back(page.start(), page.slices.get() as usize, tick) };
     }
 
-    fn pages_push(&self, page: &'static Page) {
+    pub(super) fn pages_push(&self, page: &'static Page) {
         push(&self.pages, page);
     }
 
-    fn pages_remove(&self, page: &'static Page) {
+    pub(super) fn pages_remove(&self, page: &'static Page) {
         if ptr::eq(self.cursor.get(), page) {
             self.cursor.set(page.all_next.get());
         }
@@ -314,6 +243,7 @@ impl Inner {
                 },
             );
         }
+        self.forget_recent();
         self.free_everything();
     }
 

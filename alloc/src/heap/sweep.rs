@@ -70,8 +70,8 @@ impl Inner {
         if hole::release_free(self, page, tick, should_stop) == Found::Stopped {
             return false;
         }
-        // A page can be full because what it could take back was in flight.
-        if page.place.get() == Place::Full && page.holed.get() != 0 {
+        // Others may have freed blocks in it, or what it could have taken back was in flight.
+        if page.place.get() == Place::Full && page.has_room() {
             self.reopen(page);
         }
         page.set_swept();
