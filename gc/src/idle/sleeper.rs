@@ -79,7 +79,9 @@ struct Span {
     timeout_ns: Option<u64>,
     /// Nothing but the timeout can end it.
     timer: bool,
-    /// The event has been looked for and was not there. A timer needs no look.
+    /// The event was looked for at some time.
+    asked: bool,
+    /// The event has been looked for just now and was not there. A timer needs no look.
     looked: bool,
     /// The CPU clock at the last look that found nothing; `None` where it was not read.
     looked_cpu_ns: Option<u64>,
@@ -185,7 +187,7 @@ impl Sleeper {
             if event.is_some() || timeout_ns == Some(0) {
                 return event;
             }
-            span.looked = true;
+            (span.asked, span.looked) = (true, true);
         }
         // With nothing to collect the blocking call is the look: a plain wait makes no more.
         self.wait_long(c, wait, span)
@@ -219,6 +221,7 @@ impl Sleeper {
             begun_ns: wall_ns(),
             timeout_ns,
             timer,
+            asked: timer,
             looked: timer,
             looked_cpu_ns: None,
             started_cycle: false,
@@ -298,7 +301,13 @@ impl Sleeper {
         loop {
             let elapsed_ns = span.elapsed_ns();
             let left_ns = match span.timeout_ns {
-                Some(timeout_ns) if elapsed_ns >= timeout_ns => return None,
+                // A timeout that has passed before the event was looked for at all must not hide it.
+                Some(timeout_ns) if elapsed_ns >= timeout_ns => {
+                    return match span.asked {
+                        true => None,
+                        false => self.look(wait),
+                    };
+                }
                 Some(timeout_ns) => Some(timeout_ns - elapsed_ns),
                 None => None,
             };
@@ -313,6 +322,7 @@ impl Sleeper {
                     return event;
                 }
                 // Blocking was a look, but an old one by the time that a step would begin.
+                span.asked = true;
                 span.looked = span.timer;
                 span.looked_cpu_ns = None;
                 continue;
@@ -324,7 +334,7 @@ impl Sleeper {
                 if event.is_some() {
                     return event;
                 }
-                span.looked = true;
+                (span.asked, span.looked) = (true, true);
             }
             let before_ns = span.looked_cpu_ns.unwrap_or_else(cpu_ns);
             let progress = c.step(budget);

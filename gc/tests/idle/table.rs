@@ -46,6 +46,22 @@ fn ready_at_once_starts_steps_and_lends_nothing() {
 }
 
 #[test]
+fn a_timeout_that_passes_at_once_hides_no_event() {
+    for steps in [0, 100] {
+        for_all_with_timeout(|waiting, sleeper| {
+            let mut c = Recorder::working(steps);
+            waiting.trigger()();
+            assert!(
+                waiting.wait(sleeper, &mut c, Some(Duration::from_nanos(1))),
+                "{}",
+                waiting.name()
+            );
+            assert_eq!(c.calls(), [], "{}", waiting.name());
+        });
+    }
+}
+
+#[test]
 fn after_the_event_no_step_runs() {
     for_all(|waiting, sleeper| {
         let mut c = Recorder::working(100);
