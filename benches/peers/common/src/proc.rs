@@ -78,6 +78,11 @@ pub fn peak_rss_bytes() -> u64 {
     status_kib(b"VmHWM:") * 1024
 }
 
+/// The resident memory that comes from files, most of it code; 0 if the kernel does not say.
+pub fn file_rss_bytes() -> u64 {
+    status_kib(b"RssFile:") * 1024
+}
+
 /// Starts a new peak at the present resident memory.
 ///
 /// # Errors

@@ -61,7 +61,6 @@ fn once(
     settle_ms: Option<u64>,
 ) -> Result<Sample, ChildError> {
     let mut args = vec![
-        "run".to_owned(),
         case.workload.name.to_owned(),
         format!("--threads={}", case.threads),
         format!("--percent={percent}"),
@@ -69,7 +68,10 @@ fn once(
     if let Some(ms) = settle_ms.filter(|&ms| ms > 0) {
         args.push(format!("--settle-ms={ms}"));
     }
-    let answer = child::run(&peer.program, &args, peer.variant.env, PATIENCE)?;
+    let program = peer
+        .program
+        .with_file_name(format!("run-{}", peer.variant.peer));
+    let answer = child::run(&program, &args, peer.variant.env, PATIENCE)?;
     let mut sample: Sample = serde_json::from_value(answer.json).map_err(ChildError::NotJson)?;
     sample.process_cpu_ns = answer.usage.cpu_ns;
     Ok(sample)

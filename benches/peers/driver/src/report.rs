@@ -18,6 +18,7 @@ fn title(measure: Measure) -> &'static str {
         Measure::CpuMs => "CPU time of a round, ms (least)",
         Measure::WallMs => "Wall time of a round, ms (median)",
         Measure::PeakMb => "Peak resident memory, MB (median)",
+        Measure::PeakAnonMb => "Peak without code and other files, MB (median)",
         Measure::EndMb => "Resident memory after the rounds, MB (median)",
         Measure::SettledMb => "Resident memory after a wait, MB",
         Measure::Faults => "Page faults of a round (median)",
@@ -126,7 +127,10 @@ fn table_of(measure: Measure, plan: &Plan, cells: &[Vec<Cell>]) -> Option<String
             "One sample, from the last round. All threads wait as programs wait; where the allocator has a call for that, \
              with their heaps lent.\n\n"
         }
-        Measure::PeakMb => "Tables that are not the allocator's are taken off.\n\n",
+        Measure::PeakMb => {
+            "Of the whole process: some 2.2 MB of it are the code of the program and the C library. Tables that are not the \
+             allocator's are taken off.\n\n"
+        }
         _ => "",
     };
     Some(text + note)

@@ -12,6 +12,8 @@ pub struct Sample {
     pub wall_ns: u64,
     /// The largest resident memory of both rounds.
     pub peak_bytes: u64,
+    /// The part of the resident memory that comes from files, most of it code.
+    pub file_bytes: u64,
     /// The resident memory right after them.
     pub end_bytes: u64,
     /// The part of it that the kernel may take without asking.

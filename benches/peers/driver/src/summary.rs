@@ -17,6 +17,8 @@ pub enum Measure {
     WallMs,
     /// The largest resident memory, in MB: the median.
     PeakMb,
+    /// The same without what comes from files.
+    PeakAnonMb,
     /// The resident memory after the rounds, in MB: the median.
     EndMb,
     /// The resident memory after a wait, in MB.
@@ -29,10 +31,11 @@ pub enum Measure {
 
 impl Measure {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::CpuMs,
         Self::WallMs,
         Self::PeakMb,
+        Self::PeakAnonMb,
         Self::EndMb,
         Self::SettledMb,
         Self::Faults,
@@ -46,6 +49,7 @@ impl Measure {
             Self::CpuMs => s.usage.cpu_ns as f64 / 1e6,
             Self::WallMs => s.wall_ns as f64 / 1e6,
             Self::PeakMb => mb(s.peak_bytes),
+            Self::PeakAnonMb => mb(s.peak_bytes.saturating_sub(s.file_bytes)),
             Self::EndMb => mb(s.end_bytes),
             Self::SettledMb => mb(s.settled_bytes?),
             Self::Faults => s.usage.minor_faults as f64,

@@ -66,6 +66,7 @@ fn measured(peer: &Peer, args: &[String]) -> Result<serde_json::Value, RunError>
     }
     let (extra, used, wall_ns) = measure(|| (rounds.round)());
     let peak_bytes = proc::peak_rss_bytes();
+    let file_bytes = proc::file_rss_bytes();
     let end = proc::resident();
     let settled = settle_ms.map(|ms| {
         let (start, end) = (peer.idle_start, peer.idle_end);
@@ -91,6 +92,7 @@ fn measured(peer: &Peer, args: &[String]) -> Result<serde_json::Value, RunError>
         "wall_ns": wall_ns,
         "start_bytes": own(start_bytes),
         "peak_bytes": own(peak_bytes),
+        "file_bytes": file_bytes,
         "end_bytes": own(end.rss_bytes),
         "end_lazy_free_bytes": end.lazy_free_bytes,
         "settled_bytes": settled.map(|r| own(r.rss_bytes)),

@@ -1,0 +1,7 @@
+//! The workloads on the system's allocator, and nothing else: the less code, the less memory that is not the allocator's.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    peer::run_workload(&with_glibc::PEER)
+}
