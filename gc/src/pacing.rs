@@ -27,7 +27,7 @@
 //! # Work
 //!
 //! Steps count *work*: a byte that is marked, and traced where its type needs that, is one. What sweeping counts for
-//! follows from the other factors ([`SweepPrices`]). A step that is due pays [`GRANULE_BYTES`] ahead, so that steps are
+//! follows from the other factors (`SweepPrices`). A step that is due pays `GRANULE_BYTES` ahead, so that steps are
 //! neither tiny nor constant.
 
 /// The constants of pacing.
