@@ -26,6 +26,43 @@ pub(crate) struct Block {
     next: *mut Block,
 }
 
+/// Blocks of a free list that is being taken apart, in their order.
+struct Chain {
+    first: *mut Block,
+    last: *mut Block,
+    blocks: u32,
+}
+
+impl Default for Chain {
+    fn default() -> Self {
+        Self {
+            first: ptr::null_mut(),
+            last: ptr::null_mut(),
+            blocks: 0,
+        }
+    }
+}
+
+impl Chain {
+    /// Adds a free block at the end; what it linked to is the caller's to remember.
+    fn push(&mut self, block: *mut Block) {
+        if self.first.is_null() {
+            self.first = block;
+        }
+        self.end_in(block);
+        self.last = block;
+        self.blocks += 1;
+    }
+
+    /// Has the last block link to `next`.
+    fn end_in(&self, next: *mut Block) {
+        if !self.last.is_null() {
+            // SAFETY: a block of a free list that only the page's owner takes apart, and its first word holds the link.
+            unsafe { (*self.last).next = next };
+        }
+    }
+}
+
 /// What a page holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -344,34 +381,48 @@ impl Page {
         true
     }
 
-    /// Makes the free list anew from the blocks in it whose offset `keep` accepts, in the same order; gives the number dropped.
-    pub(crate) fn retain_free(&self, mut keep: impl FnMut(usize) -> bool) -> u32 {
+    /// Takes the blocks whose offset `keep` does not accept out of the free list, and gives their number.
+    ///
+    /// `None`: `should_stop`, asked before each block, said so. Then the list has all its blocks still, though in
+    /// another order.
+    pub(crate) fn retain_free(
+        &self,
+        keep: impl Fn(usize) -> bool,
+        mut should_stop: impl FnMut() -> bool,
+    ) -> Option<u32> {
         let start = self.start().addr().get();
-        let mut dropped = 0;
-        let mut last: *mut Block = ptr::null_mut();
+        let mut kept = Chain::default();
+        let mut dropped = Chain::default();
         let mut block = self.free.get();
-        self.free.set(ptr::null_mut());
         while !block.is_null() {
-            // SAFETY: as in `each_free`; links are written to kept blocks only.
-            let next = unsafe { (*block).next };
-            if keep(block.addr() - start) {
-                if last.is_null() {
-                    self.free.set(block);
+            if should_stop() {
+                dropped.end_in(block);
+                let rest = if dropped.first.is_null() {
+                    block
                 } else {
-                    // SAFETY: as above.
-                    unsafe { (*last).next = block };
-                }
-                last = block;
-            } else {
-                dropped += 1;
+                    dropped.first
+                };
+                kept.end_in(rest);
+                self.free.set(if kept.first.is_null() {
+                    rest
+                } else {
+                    kept.first
+                });
+                return None;
             }
+            // SAFETY: as in `each_free`.
+            let next = unsafe { (*block).next };
+            let chain = if keep(block.addr() - start) {
+                &mut kept
+            } else {
+                &mut dropped
+            };
+            chain.push(block);
             block = next;
         }
-        if !last.is_null() {
-            // SAFETY: as above.
-            unsafe { (*last).next = ptr::null_mut() };
-        }
-        dropped
+        kept.end_in(ptr::null_mut());
+        self.free.set(kept.first);
+        Some(dropped.blocks)
     }
 
     /// Forms blocks up to number `end`, which lie in units that are not released.

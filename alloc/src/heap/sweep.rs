@@ -12,9 +12,9 @@ use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::Ordering;
 
-/// How many times the owner lets `should_stop` be asked in a slice of its own: once a page, and once in 128 free
+/// How many times the owner lets `should_stop` be asked in a slice of its own: once a page, and at most twice in 32 free
 /// blocks of a page; a few dozen microseconds. More than the longest page needs, so every slice gets on.
-const SLICE_LOOKS: u32 = 200;
+const SLICE_LOOKS: u32 = 800;
 
 /// Every so many sweeps look at the pages, too, that seem unchanged: equal counts can hide a change.
 const THOROUGH_EVERY: u32 = 16;

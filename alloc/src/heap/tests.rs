@@ -178,11 +178,11 @@ fn a_sweep_that_is_stopped_goes_on_where_it_was() {
     }
     let mut stops = 0;
     loop {
-        // Lets one page through each time.
+        // Lets one page through each time: a look before it, and one in each walk over its 62 free blocks.
         let looks = Cell::new(0);
         let complete = heap.home().sweep(&|| {
             looks.set(looks.get() + 1);
-            looks.get() > 1
+            looks.get() > 3
         });
         heap.home().check();
         if complete {
@@ -193,6 +193,41 @@ fn a_sweep_that_is_stopped_goes_on_where_it_was() {
     assert!(stops >= 30, "{stops} stops");
     assert_eq!(heap.home().dirt(), 0);
     kept.iter().for_each(Held::check);
+}
+
+#[test]
+fn a_sweep_stopped_anywhere_in_a_page_loses_no_block() {
+    let heap = Heap::new().unwrap();
+    let blocks = || -> Vec<_> {
+        (0..4096)
+            .map(|nth| Held::new(&heap, 16, nth as u8).unwrap())
+            .collect()
+    };
+    for stop_at in 1.. {
+        let mut held = blocks();
+        let committed = heap.committed_bytes();
+        let kept = held.split_off(4000);
+        held.into_iter().for_each(|block| block.free(&heap));
+        let looks = Cell::new(0);
+        let complete = heap.home().sweep(&|| {
+            looks.set(looks.get() + 1);
+            looks.get() >= stop_at
+        });
+        heap.home().check();
+        let again: Vec<_> = (0..4000)
+            .map(|_| Held::new(&heap, 16, 5).unwrap())
+            .collect();
+        assert_eq!(heap.committed_bytes(), committed);
+        again.iter().chain(&kept).for_each(Held::check);
+        again
+            .into_iter()
+            .chain(kept)
+            .for_each(|block| block.free(&heap));
+        if complete {
+            assert!(stop_at > 200, "{stop_at} looks");
+            break;
+        }
+    }
 }
 
 #[test]

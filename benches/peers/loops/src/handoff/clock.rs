@@ -1,5 +1,6 @@
 //! The CPU clock of another thread, and a priority that lets it be read at once.
 
+use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io;
 use std::os::unix::thread::JoinHandleExt;
 use std::thread::JoinHandle;
@@ -29,6 +30,13 @@ impl ThreadClock {
         unsafe { libc::clock_gettime(self.0, &raw mut now) };
         now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
     }
+}
+
+/// Keeps the calling thread on one processor; false if there is no such one.
+pub fn stay_on(processor: usize) -> bool {
+    let mut processors = CpuSet::new();
+    processors.set(processor);
+    sched_setaffinity(None, &processors).is_ok()
 }
 
 /// Gives the calling thread a real-time priority; false if the system does not allow it.

@@ -3,8 +3,8 @@
 //! Another thread sweeps without rest. The owner reads that thread's CPU clock right before and right after it takes
 //! its heap back: what the sweeper has worked in between is at most the difference, and at most the time that the owner
 //! waited. Both bounds hold more than the sweeper's work: the first what it did after it had given the heap up, the
-//! second the time that it had to wait for a processor. Where the system allows it the owner has a real-time priority,
-//! so that it reads the clock as soon as it is woken.
+//! second the time that it had to wait for a processor. Where the system allows it each has a processor of its own, and
+//! the owner a real-time priority, so that it reads the clock as soon as it can.
 
 use super::clock::{self, ThreadClock};
 use crate::Result;
@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+const SWEEPERS_PROCESSOR: usize = 0;
+const OWNERS_PROCESSOR: usize = 1;
 /// Blocks of the heap, of 48 bytes.
 const BLOCKS: usize = 1_000_000;
 /// Blocks freed or made between two hand-offs.
@@ -43,12 +45,13 @@ pub fn run(rounds: u32) -> Result<Value> {
     static DONE: AtomicBool = AtomicBool::new(false);
     let sweeper = thread::Builder::new().name("worker".into());
     let sweeper = sweeper.spawn(|| {
+        clock::stay_on(SWEEPERS_PROCESSOR);
         while !DONE.load(Ordering::Relaxed) {
             purge_now();
         }
     })?;
     let clock = ThreadClock::of(&sweeper)?;
-    let is_prompt = clock::run_before_others();
+    let is_prompt = clock::stay_on(OWNERS_PROCESSOR) & clock::run_before_others();
 
     let mut blocks: Vec<Block> = (0..BLOCKS).map(|n| Block::new(48, n as u32)).collect();
     let mut all_waits = crate::nanoseconds()?;
