@@ -1,7 +1,8 @@
 //! What the allocator asks of the operating system; the only place that makes system calls.
 //!
 //! `posix` holds what every Unix has, `linux` the futex and what `MADV_DONTNEED` promises there, `other` the same for
-//! the rest of Unix by way of a mutex and a condition variable. Tests put `faulty` in front, which fails the k-th call.
+//! the rest of Unix by way of a mutex and a condition variable; `--cfg sleepy_portable` has Linux use that one, so that
+//! all tests can be run on it. Tests put `faulty` in front, which fails the k-th call.
 //! Nothing here allocates, panics or keeps a lock over a call; what an allocation or a free may call keeps `errno`.
 
 use core::ffi::CStr;
@@ -11,19 +12,23 @@ use core::sync::atomic::AtomicU32;
 mod errno;
 mod posix;
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(sleepy_portable)))]
 mod linux;
-#[cfg(any(test, not(any(target_os = "linux", target_os = "android"))))]
-#[cfg_attr(
-    any(target_os = "linux", target_os = "android"),
-    expect(dead_code, reason = "built on Linux for its tests only")
-)]
-mod other;
-
-#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(sleepy_portable)))]
 use linux as native;
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
+
+#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(sleepy_portable))))]
+mod other;
+#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(sleepy_portable))))]
 use other as native;
+
+#[cfg(all(
+    test,
+    any(target_os = "linux", target_os = "android"),
+    not(sleepy_portable)
+))]
+#[expect(dead_code, reason = "built for its own tests only")]
+mod other;
 
 #[cfg(test)]
 pub(crate) mod faulty;

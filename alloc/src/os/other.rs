@@ -94,8 +94,21 @@ pub(crate) fn reset_after_fork() {
     }
 }
 
-/// Thread names are not portable; the thread stays unnamed.
-pub(crate) fn name_thread(_name: &core::ffi::CStr) {}
+/// Names the calling thread for tools that list threads, where that is known to work.
+pub(crate) fn name_thread(name: &core::ffi::CStr) {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    // SAFETY: reads a C string; a name that is too long is refused.
+    unsafe {
+        libc::pthread_setname_np(libc::pthread_self(), name.as_ptr());
+    }
+    #[cfg(target_vendor = "apple")]
+    // SAFETY: reads a C string.
+    unsafe {
+        libc::pthread_setname_np(name.as_ptr());
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+    let _ = name;
+}
 
 /// Memory comes from where it is first touched.
 pub(crate) fn numa_node() -> Option<u32> {
