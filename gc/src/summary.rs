@@ -33,6 +33,9 @@ pub struct TypeSummary {
 }
 
 /// What the pointers of one type that the root itself holds retain.
+///
+/// Where the root names one object only, as that of most interpreters does, the pointers of that object take its place,
+/// and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -55,7 +58,7 @@ pub struct HeapSummary {
     /// By what the root names, the one that retains most bytes first. `None` in a build that can't tell: it takes debug
     /// assertions or the feature `zeal`, with which there is a tracer that changes nothing.
     pub roots: Option<Vec<RootSummary>>,
-    /// What is retained by several of the root's pointers; nothing where `roots` is `None`.
+    /// What is retained by several of the root's pointers, or on the way to them; nothing where `roots` is `None`.
     pub shared: Amount,
     /// Bytes that objects declared to own outside the arena.
     pub external_bytes: usize,

@@ -98,6 +98,40 @@ fn objects_are_counted_by_type_and_by_what_retains_them() {
 }
 
 #[test]
+fn a_root_that_names_one_object_is_looked_through() {
+    type Boxed<'gc> = Gc<'gc, Gc<'gc, (Gc<'gc, Leaf>, Gc<'gc, [Leaf; 2]>)>>;
+    let mut arena = Arena::<Rootable![Boxed<'_>]>::new(|mc| {
+        let leaves = (Gc::new(mc, Leaf(1)), Gc::new(mc, [Leaf(2), Leaf(3)]));
+        Gc::new(mc, Gc::new(mc, leaves))
+    });
+    arena.mutate(|_, root| assert_eq!(root.0.0 + root.1[0].0 + root.1[1].0, 6));
+    let summary = arena.heap_summary();
+    let roots = summary.roots.as_ref().unwrap();
+    let retained: Vec<_> = roots.iter().map(|of| of.retained.objects).collect();
+    assert_eq!((retained, summary.shared.objects), (vec![1, 1], 2));
+    // A long list is a root of its own; so is one that ends where it begins.
+    #[derive(Collect)]
+    #[collect(no_drop)]
+    struct Link<'gc>(sleepy_gc::Lock<Option<Gc<'gc, Link<'gc>>>>);
+    for ring in [false, true] {
+        let mut arena = Arena::<Rootable![Gc<'_, Link<'_>>]>::new(|mc| {
+            let last = Gc::new(mc, Link(sleepy_gc::Lock::new(None)));
+            let link = |next| Gc::new(mc, Link(sleepy_gc::Lock::new(Some(next))));
+            let first = (0..20).fold(last, |next, _| link(next));
+            if ring {
+                // SAFETY: no cycle is under way.
+                unsafe { last.0.as_cell() }.set(Some(first));
+            }
+            first
+        });
+        let summary = arena.heap_summary();
+        let roots = summary.roots.as_ref().unwrap();
+        let retained = roots[0].retained.objects + summary.shared.objects;
+        assert_eq!((roots.len(), retained), (1, 21), "{summary}");
+    }
+}
+
+#[test]
 fn a_summary_is_taken_at_any_moment() {
     for bytes in [1, 100, 1_000, 10_000, 100_000] {
         let mut arena = arena();

@@ -16,6 +16,10 @@ use crate::summary::{HeapSummary, TypeSummary};
 #[cfg(any(debug_assertions, feature = "zeal"))]
 const SHARED: u32 = u32::MAX;
 
+/// How many objects are looked through at most, one behind the other, where each names one only.
+#[cfg(any(debug_assertions, feature = "zeal"))]
+const SPINE: usize = 8;
+
 impl Context {
     /// Counts a heap that is fully marked: what is marked is what the root retains.
     #[cfg_attr(
@@ -68,6 +72,7 @@ impl Context {
     }
 
     /// What each of the root's pointers reaches and no other does, by type of what it points to; and what several reach.
+    /// A root that names one object only is looked through: that object's pointers take its place.
     ///
     /// Each object gets the label of the pointer that it is reached from, or [`SHARED`]: it is looked at twice at most.
     #[cfg(any(debug_assertions, feature = "zeal"))]
@@ -75,14 +80,23 @@ impl Context {
         let mut probe = Marker::probe(self);
         // SAFETY: the root is alive, and no callback is running.
         unsafe { (root.trace)(root.root, &mut probe) };
-        let mut named: Vec<NonNull<u8>> = Vec::new();
-        while let Some((object, _)) = probe.found() {
-            named.push(object);
-        }
-        named.sort_unstable();
-        named.dedup();
-
+        let mut named = Self::named_by(&mut probe);
         let mut labels: HashMap<NonNull<u8>, u32> = HashMap::new();
+        for _ in 0..SPINE {
+            let &[only] = named.as_slice() else {
+                break;
+            };
+            // SAFETY: the object is reachable, and no callback is running.
+            unsafe { (PageRef::of(only).vtable.trace)(only, 0, &mut probe) };
+            let mut next = Self::named_by(&mut probe);
+            next.retain(|object| *object != only && !labels.contains_key(object));
+            if next.is_empty() {
+                break;
+            }
+            labels.insert(only, SHARED);
+            named = next;
+        }
+
         for (label, &object) in (0_u32..).zip(&named) {
             self.spread(&mut labels, object, label, &mut probe);
         }
@@ -120,6 +134,23 @@ impl Context {
             by_bytes.then_with(|| a.name.cmp(&b.name))
         });
         (roots, shared)
+    }
+
+    /// What a probe's trace has found, the rest of a long object included; each object once.
+    #[cfg(any(debug_assertions, feature = "zeal"))]
+    fn named_by(probe: &mut Marker) -> Vec<NonNull<u8>> {
+        let mut named = Vec::new();
+        while let Some((object, from)) = probe.found() {
+            if from == 0 {
+                named.push(object);
+            } else {
+                // SAFETY: the object is reachable, and no callback is running.
+                unsafe { (PageRef::of(object).vtable.trace)(object, from, probe) };
+            }
+        }
+        named.sort_unstable();
+        named.dedup();
+        named
     }
 
     /// Labels all that an object reaches.
