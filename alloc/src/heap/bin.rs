@@ -124,11 +124,11 @@ impl Inner {
     pub(super) fn pass_over_poor_pages(&self, class: usize) -> bool {
         for _ in 0..CANDIDATES {
             let page = self.head(class);
-            if is_empty_page(page) || self.is_alone(page) {
+            if is_empty_page(page) || !self.is_poor(page) {
                 return false;
             }
-            if !self.is_poor(page) {
-                return false;
+            if self.is_alone(page) {
+                return true;
             }
             self.close(page);
             self.open(page);
