@@ -145,6 +145,8 @@ fn trace(mode: &str, environment: &[(&str, &str)]) -> Option<Vec<Vec<String>>> {
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "traced", "--nocapture"])
         .env(CHILD, mode)
+        // A leak check does not work in a process that is traced.
+        .env("ASAN_OPTIONS", "detect_leaks=0")
         .envs(environment.iter().copied())
         .output()
         .ok()?;

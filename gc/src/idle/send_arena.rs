@@ -9,6 +9,7 @@ use crate::metrics::Metrics;
 use crate::mutation::Mutation;
 use crate::send_root::SendRoot;
 use crate::step::{Budget, CollectionPhase, Progress};
+use crate::summary::HeapSummary;
 
 /// An [`Arena`] that may move between threads, used by one at a time: what a [`Gil`](super::Gil) guards.
 ///
@@ -207,6 +208,11 @@ where
     /// As [`Arena::start_cycle`].
     pub fn start_cycle(&mut self) {
         self.arena.start_cycle();
+    }
+
+    /// As [`Arena::heap_summary`].
+    pub fn heap_summary(&mut self) -> HeapSummary {
+        self.arena.heap_summary()
     }
 
     /// As [`Arena::verify`].
