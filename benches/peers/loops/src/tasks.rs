@@ -90,7 +90,7 @@ impl Task {
     fn read(id: i32) -> io::Result<Self> {
         let mut space = [0; 4096];
         // What the kernel says of a thread that runs is as old as its last tick; of its own time a thread can ask a clock.
-        let cpu_ns = if id == rustix::thread::gettid().as_raw_nonzero().get() {
+        let cpu_ns = if id == own_id() {
             clock_ns(ClockId::ThreadCPUTime)
         } else {
             first_number(read_file(id, "schedstat", &mut space)?)
@@ -102,10 +102,7 @@ impl Task {
             name if name.starts_with(b"pool") || name.starts_with(b"worker") => Role::Own,
             _ => Role::Helper,
         };
-        let status = read_file(id, "status", &mut space)?;
-        let key = b"\nvoluntary_ctxt_switches:\t";
-        let at = status.windows(key.len()).position(|part| part == key);
-        let sleeps = at.map_or(0, |at| first_number(&status[at + key.len()..]));
+        let sleeps = status(id, b"\nvoluntary_ctxt_switches:\t", &mut space)?;
         Ok(Self {
             id,
             role,
@@ -113,6 +110,22 @@ impl Task {
             sleeps,
         })
     }
+}
+
+/// Times that the processor was taken away from a thread of this process.
+pub fn preemptions_of(id: i32) -> io::Result<u64> {
+    status(id, b"\nnonvoluntary_ctxt_switches:\t", &mut [0; 4096])
+}
+
+fn status(id: i32, key: &[u8], space: &mut [u8]) -> io::Result<u64> {
+    let status = read_file(id, "status", space)?;
+    let at = status.windows(key.len()).position(|part| part == key);
+    Ok(at.map_or(0, |at| first_number(&status[at + key.len()..])))
+}
+
+/// The calling thread's number.
+pub fn own_id() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
 }
 
 fn first_number(text: &[u8]) -> u64 {
