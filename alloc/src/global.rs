@@ -22,6 +22,7 @@ use core::ptr::{self, NonNull};
 #[derive(Clone, Copy, Default, Debug)]
 pub struct SleepyAlloc;
 
+#[inline(always)]
 fn pointer(block: Option<NonNull<u8>>) -> *mut u8 {
     block.map_or(ptr::null_mut(), NonNull::as_ptr)
 }

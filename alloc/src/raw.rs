@@ -18,23 +18,36 @@
 //! ```
 
 use crate::page::Page;
-use crate::{arena, options, thread};
+use crate::{arena, options, poison, thread};
 use core::alloc::Layout;
 use core::ptr::{self, NonNull};
 
+#[inline(always)]
 fn pointer(block: Option<NonNull<u8>>) -> *mut u8 {
     block.map_or(ptr::null_mut(), NonNull::as_ptr)
+}
+
+/// A layout of no bytes would get a block that need not have its alignment.
+#[inline(always)]
+fn at_least_a_byte(layout: Layout) -> Layout {
+    if layout.size() != 0 {
+        return layout;
+    }
+    // SAFETY: one byte, rounded up to an alignment, is not more than the alignment.
+    unsafe { Layout::from_size_align_unchecked(1, layout.align()) }
 }
 
 /// A block for the layout, of the least size if it has none; null when there is no memory for it.
 #[inline]
 pub fn alloc(layout: Layout) -> *mut u8 {
+    let layout = at_least_a_byte(layout);
     thread::with(|heap| pointer(heap.alloc(layout)))
 }
 
 /// As [`alloc`], with every byte of the layout zero.
 #[inline]
 pub fn alloc_zeroed(layout: Layout) -> *mut u8 {
+    let layout = at_least_a_byte(layout);
     thread::with(|heap| pointer(heap.alloc_zeroed(layout)))
 }
 
@@ -55,9 +68,13 @@ pub unsafe fn free(block: *mut u8) {
 #[inline]
 pub unsafe fn usable_bytes(block: *const u8) -> usize {
     // SAFETY: a live block is not null, and lies in a page.
-    unsafe { Page::of(NonNull::new_unchecked(block.cast_mut())) }
-        .block_bytes
-        .get()
+    let (block, bytes) = unsafe {
+        let block = NonNull::new_unchecked(block.cast_mut());
+        (block, Page::of(block).block_bytes.get())
+    };
+    // Whoever asks may use them all from now on.
+    poison::used(block, bytes);
+    bytes
 }
 
 /// Makes a block serve another layout; it may move, and keeps as much of its contents as both sizes have. Null: there is
@@ -69,6 +86,7 @@ pub unsafe fn usable_bytes(block: *const u8) -> usize {
 pub unsafe fn realloc(block: *mut u8, new: Layout) -> *mut u8 {
     // SAFETY: the block is as long as its usable size, which is valid with the alignment of 1.
     thread::with(|heap| unsafe {
+        let new = at_least_a_byte(new);
         let old = Layout::from_size_align_unchecked(usable_bytes(block), 1);
         pointer(heap.realloc(NonNull::new_unchecked(block), old, new))
     })

@@ -25,8 +25,10 @@ impl Inner {
     /// The page at the head of a class.
     #[inline(always)]
     pub(crate) fn head(&self, class: usize) -> &'static Page {
-        // SAFETY: bins hold the empty page or a page of this heap; descriptors are never unmapped while in use.
-        unsafe { &*self.bins[class].get() }
+        debug_assert!(class < self.bins.len());
+        // SAFETY: every class, whether of a layout or noted in a page, is below the number of classes. Bins hold the empty
+        // page or a page of this heap; descriptors are never unmapped while in use.
+        unsafe { &*self.bins.get_unchecked(class).get() }
     }
 
     /// Puts a page at the end of the list of its class.
