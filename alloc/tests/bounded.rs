@@ -134,3 +134,19 @@ fn two_threads_swap_all_they_have_again_and_again() {
     drop(to_right);
     other.join().unwrap();
 }
+
+#[test]
+fn a_thread_that_only_frees_does_not_hoard_pages() {
+    let _alone = common::alone();
+    // It has something in this class, and could use the pages.
+    let own = blocks(10, 64);
+    stays_bounded(60, 4 * MIB, |_| {
+        let made = thread::spawn(|| blocks(8000, 64)).join().unwrap();
+        let (mine, theirs): (Vec<_>, Vec<_>) = (0..).zip(made).partition(|(nth, _)| nth % 400 == 0);
+        free_all(mine.into_iter().map(|(_, block)| block));
+        thread::spawn(|| free_all(theirs.into_iter().map(|(_, block)| block)))
+            .join()
+            .unwrap();
+    });
+    free_all(own);
+}

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::block::{Block, blocks, free_all};
+use common::block::{Block, blocks, free_all, thin_out};
 use common::{rss_bytes, scavenger_sleeps, within};
 use std::thread;
 
@@ -40,4 +40,16 @@ fn free_memory_comes_back_by_itself() {
     let left = thread::spawn(|| blocks(16_000, 4000)).join().unwrap();
     thread::spawn(|| free_all(left)).join().unwrap();
     comes_down(before + 10 * MIB, "threads that have ended");
+
+    // Holes, by a thread that works on in another class and never parks.
+    let kept = thin_out(blocks(16_000, 4000), 16);
+    let is_back = within(common::PATIENCE, || {
+        for _ in 0..200 {
+            free_all(blocks(400, 600));
+        }
+        rss_bytes() < before + 16 * MIB
+    });
+    assert!(is_back, "{} MiB", (rss_bytes() - before) / MIB);
+    kept.iter().for_each(Block::check);
+    free_all(kept);
 }
