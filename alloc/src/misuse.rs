@@ -8,19 +8,18 @@ use crate::{arena, os};
 use core::ptr::NonNull;
 
 const FREED_TWICE: &str = "a block was freed twice";
+const NEVER_GIVEN: &str = "a pointer was freed that no heap gave out";
 
 /// Ends the process with a message if a pointer that is about to be freed is not a block.
 pub(crate) fn check_pointer(block: NonNull<u8>) {
     let Some(slice) = arena::find(block.addr().get()) else {
-        os::die("a pointer was freed that no heap gave out");
+        os::die(NEVER_GIVEN);
     };
     // SAFETY: the pointer lies in an arena, past its information area.
     let page = unsafe { Page::of(block) };
     let offset = block.addr().get().wrapping_sub(page.start().addr().get());
     let is_start = match page.kind.get() {
-        Kind::Small if page.block_bytes.get() == 0 => {
-            os::die("a pointer was freed that no heap gave out")
-        }
+        Kind::Small if page.block_bytes.get() == 0 => os::die(NEVER_GIVEN),
         Kind::Small => offset.is_multiple_of(page.block_bytes.get()),
         Kind::Large | Kind::Huge => offset == 0 && page.slice().index == slice.index,
         Kind::Collector => os::die("a run of slices was freed like a block"),
@@ -28,13 +27,27 @@ pub(crate) fn check_pointer(block: NonNull<u8>) {
     if !is_start {
         os::die("a pointer was freed that points inside a block");
     }
+    // Nobody else uses the descriptor of a block with slices of its own.
+    if page.kind.get() != Kind::Small && page.used.get() == 0 {
+        os::die(FREED_TWICE);
+    }
 }
 
 impl Page {
-    /// Ends the process if a block that its owner frees is free already.
+    /// Ends the process if a block that its owner frees is free already, or was never made.
     pub(crate) fn check_free(&self, block: NonNull<u8>) {
+        self.check_formed(block);
         if self.used.get() == 0 || self.kind.get() == Kind::Small && self.is_free(block) {
             os::die(FREED_TWICE);
+        }
+    }
+
+    /// Ends the process if there never was such a block of the page, which the caller owns.
+    fn check_formed(&self, block: NonNull<u8>) {
+        let offset = block.addr().get() - self.start().addr().get();
+        let formed_bytes = self.formed.get() as usize * self.block_bytes.get();
+        if self.kind.get() == Kind::Small && offset >= formed_bytes {
+            os::die(NEVER_GIVEN);
         }
     }
 
@@ -45,14 +58,15 @@ impl Page {
         }
     }
 
-    /// Ends the process if the list holds a block twice, or one that is free already.
+    /// Ends the process if the list holds a block twice, or one that is free already or was never made.
     pub(crate) fn check_list(&self, list: List) {
         let mut block = NonNull::new(core::ptr::with_exposed_provenance_mut::<u8>(list.head));
         for _ in 0..list.count {
             let Some(here) = block else {
                 os::die(FREED_TWICE);
             };
-            if self.is_free(here) && self.free.get().addr() != here.addr().get() {
+            self.check_formed(here);
+            if self.is_free(here) {
                 os::die(FREED_TWICE);
             }
             // SAFETY: blocks in the list are free, and their first words hold the links.

@@ -41,6 +41,13 @@ fn twice_with_others_between(size: usize) {
     }
 }
 
+/// The last block of a page of which only the first few were made.
+fn never_made(first: &Address) -> Address {
+    let page = first.0.addr() & !0xffff;
+    let last = page + (65_536 / 5120 - 1) * 5120;
+    Address(std::ptr::without_provenance_mut(last))
+}
+
 static OURS_NOT: u64 = 7;
 
 /// What a process of its own does wrong.
@@ -61,6 +68,16 @@ fn go_wrong(how: &str) {
             on_another_thread(|| free(&kept[0]));
         }
         "elsewhere and here" => {
+            on_another_thread(|| free(&kept[0]));
+            free(&kept[0]);
+        }
+        "here and elsewhere, among others" => {
+            let _others = [(); 10].map(|()| block(100));
+            free(&kept[0]);
+            on_another_thread(|| free(&kept[0]));
+        }
+        "elsewhere and here, among others" => {
+            let _others = [(); 10].map(|()| block(100));
             on_another_thread(|| free(&kept[0]));
             free(&kept[0]);
         }
@@ -95,11 +112,10 @@ fn go_wrong(how: &str) {
         "the middle, medium" => free(&Address(kept[1].0.wrapping_add(4096))),
         "the middle, large" => free(&Address(kept[2].0.wrapping_add(64))),
         "the middle, a slice on" => free(&Address(kept[2].0.wrapping_add(65_536))),
-        "never handed out" => {
-            // The last block of a page of which only the first few were made.
-            let page = kept[1].0.addr() & !0xffff;
-            let last = page + (65_536 / 5120 - 1) * 5120;
-            free(&Address(std::ptr::without_provenance_mut(last)));
+        "never made" => free(&never_made(&kept[1])),
+        "never made, elsewhere" => {
+            let _others = [(); 2].map(|()| block(5000));
+            on_another_thread(|| free(&never_made(&kept[1])));
         }
         "never mapped, in an arena" => {
             let far = kept[0].0.addr() & !((1 << 30) - 1) | (1000 << 20);
@@ -121,8 +137,12 @@ fn errors_are_noticed() {
     for (how, message) in [
         ("twice, small", "freed twice"),
         ("twice, medium", "freed twice"),
+        ("twice, large", "freed"),
+        ("twice, larger than an arena", "freed"),
         ("here and elsewhere", "freed twice"),
         ("elsewhere and here", "freed twice"),
+        ("here and elsewhere, among others", "freed twice"),
+        ("elsewhere and here, among others", "freed twice"),
         ("elsewhere twice", "freed twice"),
         ("after its thread", "freed twice"),
         ("the stack", foreign),
@@ -135,6 +155,8 @@ fn errors_are_noticed() {
         ("the middle, medium", foreign),
         ("the middle, large", foreign),
         ("the middle, a slice on", foreign),
+        ("never made", foreign),
+        ("never made, elsewhere", foreign),
         ("never mapped, in an arena", foreign),
     ] {
         let output = again("errors_are_noticed", how, &[]);
