@@ -60,6 +60,8 @@ pub struct Options {
 const LISTENER: usize = usize::MAX - 1;
 /// How often a server that has nothing to do looks after itself.
 const HOUSEKEEPING: Duration = Duration::from_secs(1);
+/// How long a server that is never asked has been up before it is watched.
+const SETTLE: Duration = Duration::from_millis(500);
 
 struct Server {
     options: Options,
@@ -104,6 +106,9 @@ pub fn run(peer: &Peer, arguments: &[String]) -> Result<Value> {
     };
     let idle_secs = server.options.idle_secs;
     if idle_secs > 0.0 {
+        if all == 0 {
+            server.settle()?;
+        }
         let end = Instant::now() + Duration::from_secs_f64(idle_secs);
         let report = Report::start(peer)?;
         let mut turns = 0;
@@ -149,6 +154,15 @@ impl Server {
             answered: 0,
             used: Usage::of_thread(),
         })
+    }
+
+    /// Lets pass what the start of the program has left behind.
+    fn settle(&mut self) -> Result<()> {
+        let end = Instant::now() + SETTLE;
+        while let Some(left) = end.checked_duration_since(Instant::now()) {
+            self.turn(Some(left))?;
+        }
+        Ok(())
     }
 
     fn start_client(&self) -> Result<Child> {
