@@ -26,7 +26,7 @@ pub const VARIANTS: &[Variant] = &[
         name: "sleepy",
         peer: "sleepy",
         env: &[],
-        note: "as it comes",
+        note: "with its feature `initial-exec`, which is how the crates of the others are built",
         default: true,
     },
     Variant {
