@@ -1,6 +1,6 @@
 //! When whoever gives up the lock rings for a sleeper to collect. Pure.
 
-/// What the rule knows of the past.
+/// What the rule knows of the past: since the present cycle began, or the last one where none is under way. Made anew by who starts one.
 #[derive(Debug)]
 pub(super) struct Help {
     /// Bytes allocated since the last cycle when it rang last.
@@ -27,6 +27,8 @@ impl Help {
     ///
     /// A sleeper decides by its own prices whether a cycle is worth starting. If it thinks not, the next stretch is twice as long, so
     /// that there are few rings for nothing, until a cycle begins.
+    ///
+    /// A cycle that began without its knowing shows by less being allocated than when it rang last, sooner or later.
     pub(super) fn rings(&mut self, works: bool, allocated_bytes: usize, unheeded: bool) -> bool {
         if allocated_bytes < self.rung_at || unheeded {
             (self.rung_at, self.step) = (0, FIRST_STEP);

@@ -287,6 +287,7 @@ impl<T: Send + Collector> Collector for GilGuard<'_, T> {
     }
 
     fn start_cycle(&mut self) {
+        self.gil.help.set(Help::new());
         T::start_cycle(self);
     }
 
@@ -295,6 +296,9 @@ impl<T: Send + Collector> Collector for GilGuard<'_, T> {
     }
 
     fn forced_step(&mut self, budget: Budget) -> Progress {
+        if !self.has_work() {
+            self.gil.help.set(Help::new());
+        }
         T::forced_step(self, budget)
     }
 
