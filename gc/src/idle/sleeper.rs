@@ -502,7 +502,8 @@ impl Sleeper {
         };
         let event = if switches.park {
             self.stats.parks += 1;
-            c.while_lent(|| wait.block(limit, bell.as_ref()))
+            // Besides the collector's heap that of the thread, for programs that allocate everything in it.
+            c.while_lent(|| sleepy_alloc::idle(|| wait.block(limit, bell.as_ref())))
         } else {
             c.while_released(|| wait.block(limit, bell.as_ref()))
         };
