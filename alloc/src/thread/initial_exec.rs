@@ -1,8 +1,8 @@
-//! The calling thread's handle, in a shared library that is loaded with its program.
+//! The calling thread's handle, in a program or in a shared library that is loaded with it.
 //!
-//! The compiler takes a shared library's thread-local data for data that may come at any time, and calls
-//! `__tls_get_addr` for each access: many times what a `malloc` costs otherwise, and newer C libraries may allocate in
-//! that call. Here the access is written out for data that is there from the start of every thread (the *initial-exec*
+//! The compiler takes a library's thread-local data for data that may come at any time, and calls `__tls_get_addr` for
+//! each access: in a shared library that takes as long as a `malloc`, and newer C libraries may allocate in it; in a
+//! program the linker removes the call, but not the registers saved around it. Here the access is written out for data that is there from the start of every thread (the *initial-exec*
 //! model of [ELF Handling For Thread-Local Storage](https://www.akkadia.org/drepper/tls.pdf)): its distance from the
 //! thread pointer is a word that the dynamic linker fills in. A library that is loaded later needs room among the few
 //! bytes that the C library keeps for such data; there are 16 of ours.

@@ -26,7 +26,7 @@ pub const VARIANTS: &[Variant] = &[
         name: "sleepy",
         peer: "sleepy",
         env: &[],
-        note: "with its feature `initial-exec`, which is how the crates of the others are built",
+        note: "reaches thread-local data by the initial-exec model, as the crates of the others do",
         default: true,
     },
     Variant {
