@@ -88,7 +88,8 @@ pub fn markdown(plan: &Plan, cells: &[Vec<Cell>], before: &Machine, after_load: 
     let _ = writeln!(
         text,
         "{}. Load average before {}, after {after_load}. {} rounds at {} % of the full sizes, each peer once a round in \
-         a fresh process, in changing order; a process does one round to warm up and one that counts.\n",
+         a fresh process, in changing order; a process does one round to warm up and one that counts, but \
+         `balloon` only the latter.\n",
         before.line(),
         before.load,
         plan.rounds,

@@ -1,4 +1,4 @@
-//! One run of a workload: a warm-up that is not timed, then the round that is.
+//! One run of a workload: a warm-up that is not timed, for those with a fixed amount of work, then the round that is.
 
 use crate::list::{Extra, Kind, Size, find};
 use crate::pool::Pool;
@@ -42,7 +42,7 @@ fn measured(peer: &Peer, args: &[String]) -> Result<serde_json::Value, RunError>
     let mut args = pico_args::Arguments::from_vec(args.iter().map(Into::into).collect());
     let threads = args.opt_value_from_str("--threads")?.unwrap_or(1);
     let percent = args.opt_value_from_str("--percent")?.unwrap_or(100);
-    let warm_ups = args.opt_value_from_str("--warm-ups")?.unwrap_or(1);
+    let warm_ups: Option<usize> = args.opt_value_from_str("--warm-ups")?;
     let settle_ms: Option<u64> = args.opt_value_from_str("--settle-ms")?;
     let name: String = args.free_from_str()?;
     let left = args.finish();
@@ -51,6 +51,8 @@ fn measured(peer: &Peer, args: &[String]) -> Result<serde_json::Value, RunError>
     }
     let workload = find(&name).ok_or(RunError::Unknown(name))?;
 
+    // What waits for something to happen must not find it already under way.
+    let warm_ups = warm_ups.unwrap_or(usize::from(workload.kind == Kind::Work));
     let pool = Rc::new(Pool::new(threads));
     let size = Size {
         threads,
