@@ -36,6 +36,8 @@ static INLINE_AT_NS: AtomicU64 = AtomicU64::new(0);
 /// When the unowned pages were swept last, and turns since the one that found them dirty. Relaxed: the scavenger's own.
 static UNOWNED_SWEPT_AT_NS: AtomicU64 = AtomicU64::new(0);
 static UNOWNED_DIRTY_TURNS: AtomicU32 = AtomicU32::new(0);
+/// Unowned pages that a park sweeps itself at most.
+const INLINE_PAGES: usize = 16;
 /// Bytes that a park gives back itself at most.
 const INLINE_BYTES: usize = 8 << 20;
 
@@ -212,7 +214,7 @@ fn look_at_unowned(now_ns: u64, turn: &mut Turn) {
         HeapPlan::Sweep => {
             turn.busy |= state.since_sweep_ns < 3 * options::min_interval_ns();
             UNOWNED_SWEPT_AT_NS.store(now_ns, Ordering::Relaxed);
-            unowned::sweep();
+            unowned::sweep(usize::MAX);
         }
     }
 }
@@ -248,7 +250,7 @@ pub(crate) fn work_inline(heap: &Inner) {
         return;
     }
     heap.sweep_slice();
-    unowned::sweep();
+    unowned::sweep(INLINE_PAGES);
     let tick = arena::advance_tick();
     flight::pass(
         &mut Due::by_age(tick, options::purge_delay_ns(), os::page_bytes()),
@@ -292,6 +294,6 @@ pub fn purge_now() -> usize {
     for heap in inner::heaps() {
         sweep_parked(heap, os::now_ns());
     }
-    unowned::sweep();
+    unowned::sweep(usize::MAX);
     flight::pass(&mut Due::everything(os::page_bytes()), usize::MAX)
 }

@@ -316,12 +316,14 @@ pub(crate) unsafe fn free_run(page: &'static Page) {
     scavenger::nudge();
 }
 
-/// Releases the holes of every unowned page that can be found, and gives the empty ones back.
-pub(crate) fn sweep() {
+/// Releases the holes of the unowned pages that can be found, and gives the empty ones back; stops when `limit_pages` had
+/// something new.
+pub(crate) fn sweep(limit_pages: usize) {
+    let mut worked_on = 0;
     let dirt_bytes = DIRT_BYTES.swap(0, Ordering::SeqCst);
     let tick = arena::tick().wrapping_sub(purge::AGE_TICKS);
     for slice in map::all() {
-        if fork::is_wanted() {
+        if worked_on == limit_pages || fork::is_wanted() {
             DIRT_BYTES.fetch_add(dirt_bytes, Ordering::SeqCst);
             return;
         }
@@ -335,6 +337,7 @@ pub(crate) fn sweep() {
             continue;
         }
         if !page.is_as_swept() {
+            worked_on += 1;
             hole::release_free(&hole::Uncounted, page, tick, &|| false);
             page.set_swept();
         }
