@@ -1,6 +1,6 @@
 //! Measures programs that know nothing of the library, on the C library's `malloc`, on ours and on others that are here.
 //!
-//! `cargo run --release -p sleepy-malloc --example measure [ROUNDS [FILE.json]]`
+//! `cargo run --release -p sleepy-malloc --example programs [ROUNDS [FILE.json]]`
 //!
 //! *Work* is a script of the tests, from start to end: the least CPU time, and the medians of peak memory and page
 //! faults. *Idle* is a script that drops nearly all that it has and then waits: memory at its peak, and after a second of
