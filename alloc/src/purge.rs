@@ -1,8 +1,8 @@
 //! Purge policy: what is old enough to go, and when the scavenger comes next. Pure: it is given every figure it needs.
 //!
-//! Age is counted in ticks, one for each turn of the scavenger. What is stamped with one tick was released before the
-//! next turn began, so at an age of two ticks a whole period has passed since: with the default delay of 100 ms memory
-//! goes 100 to 200 ms after it was released.
+//! Age is counted in ticks, one for each turn of the scavenger, unless the delay since the last tick has not passed yet.
+//! What is stamped with one tick was released before the next tick began, so at an age of two ticks a whole delay has
+//! passed since: with the default of 100 ms memory goes 100 to 200 ms after it was released.
 #![forbid(unsafe_code)]
 
 use crate::arena::UNIT_BYTES;
@@ -130,8 +130,8 @@ pub(crate) struct HeapState {
     /// Free bytes above what the last sweep left.
     pub(crate) dirt_bytes: usize,
     pub(crate) since_sweep_ns: u64,
-    /// Turns since the one that first found it dirty; 0 at that one.
-    pub(crate) dirty_turns: u32,
+    /// Time since the turn that first found it dirty; 0 at that one.
+    pub(crate) dirty_ns: u64,
 }
 
 /// What to do with a heap at a turn.
@@ -147,14 +147,18 @@ pub(crate) enum HeapPlan {
     Ask,
 }
 
+/// Whether a time has passed; a timer may be a little early.
+pub(crate) fn is_over(passed_ns: u64, time_ns: u64) -> bool {
+    passed_ns >= time_ns - time_ns / 16
+}
+
 /// Decides what to do with a heap.
 pub(crate) fn plan(heap: HeapState, delay_ns: u64, min_interval_ns: u64) -> HeapPlan {
     if heap.dirt_bytes < GATE_BYTES {
         return HeapPlan::Nothing;
     }
-    // A timer may be a little early.
-    let rested = heap.since_sweep_ns >= min_interval_ns - min_interval_ns / 16;
-    if !rested || heap.dirty_turns == 0 && delay_ns != 0 {
+    let rested = is_over(heap.since_sweep_ns, min_interval_ns);
+    if !rested || !is_over(heap.dirty_ns, delay_ns) {
         HeapPlan::Later
     } else if heap.parked {
         HeapPlan::Sweep
@@ -214,7 +218,7 @@ mod tests {
         parked: true,
         dirt_bytes: 1 << 20,
         since_sweep_ns: 200 * MS,
-        dirty_turns: 1,
+        dirty_ns: 100 * MS,
     };
 
     #[test]
@@ -294,7 +298,7 @@ mod tests {
         assert_eq!(
             plan(
                 HeapState {
-                    dirty_turns: 0,
+                    dirty_ns: 0,
                     ..DIRTY
                 },
                 1,
@@ -305,7 +309,7 @@ mod tests {
         assert_eq!(
             plan(
                 HeapState {
-                    dirty_turns: 0,
+                    dirty_ns: 0,
                     ..DIRTY
                 },
                 0,

@@ -33,9 +33,10 @@ static STATE: AtomicU32 = AtomicU32::new(ABSENT);
 static SCHEDULE: Schedule = Schedule::new();
 /// When a park last did work itself because there is no scavenger. Relaxed: pacing only.
 static INLINE_AT_NS: AtomicU64 = AtomicU64::new(0);
-/// When the unowned pages were swept last, and turns since the one that found them dirty. Relaxed: the scavenger's own.
+/// When the unowned pages were swept last, and when a turn first found them dirty (0: they are not). Relaxed: the
+/// scavenger's own.
 static UNOWNED_SWEPT_AT_NS: AtomicU64 = AtomicU64::new(0);
-static UNOWNED_DIRTY_TURNS: AtomicU32 = AtomicU32::new(0);
+static UNOWNED_DIRTY_SINCE_NS: AtomicU64 = AtomicU64::new(0);
 /// Unowned pages that a park sweeps itself at most.
 const INLINE_PAGES: usize = 16;
 /// Bytes that a park gives back itself at most.
@@ -142,7 +143,7 @@ extern "C" fn main(_: *mut libc::c_void) -> *mut libc::c_void {
 /// Looks at everything once.
 fn turn() -> Turn {
     let now_ns = os::now_ns();
-    let tick = arena::advance_tick();
+    let tick = arena::advance_tick(now_ns, options::purge_delay_ns());
     stats::SCAVENGER_TURNS.add(1);
     let mut turn = Turn::default();
     for heap in inner::heaps() {
@@ -160,20 +161,32 @@ fn turn() -> Turn {
     turn
 }
 
+/// Time since the moment that was noted; 0 if none was.
+fn passed_ns(noted_ns: &AtomicU64, now_ns: u64) -> u64 {
+    match noted_ns.load(Ordering::Relaxed) {
+        0 => 0,
+        noted_ns => now_ns.saturating_sub(noted_ns),
+    }
+}
+
+/// Notes when something was first found dirty, or that it is not.
+fn note_dirty(since_ns: &AtomicU64, is_dirty: bool, now_ns: u64) {
+    if !is_dirty {
+        since_ns.store(0, Ordering::Relaxed);
+    } else if since_ns.load(Ordering::Relaxed) == 0 {
+        since_ns.store(now_ns.max(1), Ordering::Relaxed);
+    }
+}
+
 fn look_at(heap: &'static Inner, now_ns: u64, turn: &mut Turn) {
     let state = HeapState {
         parked: heap.park.is_parked(),
         dirt_bytes: heap.dirt(),
         since_sweep_ns: now_ns.saturating_sub(heap.swept_at_ns.load(Ordering::Relaxed)),
-        dirty_turns: heap.dirty_turns.load(Ordering::Relaxed),
+        dirty_ns: passed_ns(&heap.dirty_since_ns, now_ns),
     };
     let plan = purge::plan(state, options::purge_delay_ns(), options::min_interval_ns());
-    let dirty_turns = if plan == HeapPlan::Nothing {
-        0
-    } else {
-        state.dirty_turns.saturating_add(1)
-    };
-    heap.dirty_turns.store(dirty_turns, Ordering::Relaxed);
+    note_dirty(&heap.dirty_since_ns, plan != HeapPlan::Nothing, now_ns);
     match plan {
         HeapPlan::Nothing => {}
         HeapPlan::Later => turn.heap_later = true,
@@ -199,15 +212,10 @@ fn look_at_unowned(now_ns: u64, turn: &mut Turn) {
         parked: true,
         dirt_bytes: unowned::dirt_bytes(),
         since_sweep_ns: now_ns.saturating_sub(UNOWNED_SWEPT_AT_NS.load(Ordering::Relaxed)),
-        dirty_turns: UNOWNED_DIRTY_TURNS.load(Ordering::Relaxed),
+        dirty_ns: passed_ns(&UNOWNED_DIRTY_SINCE_NS, now_ns),
     };
     let plan = purge::plan(state, options::purge_delay_ns(), options::min_interval_ns());
-    let dirty_turns = if plan == HeapPlan::Later {
-        state.dirty_turns.saturating_add(1)
-    } else {
-        0
-    };
-    UNOWNED_DIRTY_TURNS.store(dirty_turns, Ordering::Relaxed);
+    note_dirty(&UNOWNED_DIRTY_SINCE_NS, plan == HeapPlan::Later, now_ns);
     match plan {
         HeapPlan::Nothing | HeapPlan::Ask => {}
         HeapPlan::Later => turn.heap_later = true,
@@ -251,7 +259,7 @@ pub(crate) fn work_inline(heap: &Inner) {
     }
     heap.sweep_slice();
     unowned::sweep(INLINE_PAGES);
-    let tick = arena::advance_tick();
+    let tick = arena::advance_tick(now_ns, options::purge_delay_ns());
     flight::pass(
         &mut Due::by_age(tick, options::purge_delay_ns(), os::page_bytes()),
         INLINE_BYTES,

@@ -1,12 +1,16 @@
 //! The figures that pace purging, for all arenas together.
 
 use super::{Arena, UNIT_BYTES, arenas, huge};
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use crate::purge;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Bytes in units that are free and not given back. Sequentially consistent: see [`crate::schedule`].
 static PENDING_BYTES: AtomicUsize = AtomicUsize::new(0);
-/// Turns of the purger so far: what released units are stamped with. Relaxed: it measures age only.
+/// Delays that have passed, as far as turns of the purger have noticed: what released units are stamped with. Relaxed: it
+/// measures age only.
 static TICK: AtomicU32 = AtomicU32::new(0);
+/// When the tick began. Relaxed: two that notice the end of a tick at once make two of it, which is harmless.
+static TICK_BEGAN_NS: AtomicU64 = AtomicU64::new(0);
 /// Set when the OS refused to take memory back; from then on no purged unit counts as zero. Relaxed: it is set before
 /// the units land, and read after a claim that acquired the landing.
 static REFUSED: AtomicBool = AtomicBool::new(false);
@@ -62,9 +66,14 @@ pub(crate) fn tick() -> u32 {
     TICK.load(Ordering::Relaxed)
 }
 
-/// Starts the next tick, which makes everything released so far one tick older.
-pub(crate) fn advance_tick() -> u32 {
-    TICK.fetch_add(1, Ordering::Relaxed) + 1
+/// Starts the next tick, which makes everything released so far one tick older, if the last began a delay ago.
+pub(crate) fn advance_tick(now_ns: u64, delay_ns: u64) -> u32 {
+    let began_ns = TICK_BEGAN_NS.load(Ordering::Relaxed);
+    if purge::is_over(now_ns.saturating_sub(began_ns), delay_ns) {
+        TICK_BEGAN_NS.store(now_ns, Ordering::Relaxed);
+        TICK.fetch_add(1, Ordering::Relaxed);
+    }
+    tick()
 }
 
 /// In the child of a fork, which has one thread: others may have been between a unit and its figure.

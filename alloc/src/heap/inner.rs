@@ -14,7 +14,7 @@ use crate::{hole, options, os, purge, scavenger, stats, unowned};
 use core::cell::{Cell, UnsafeCell};
 use core::mem::MaybeUninit;
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crossbeam_utils::CachePadded;
 
 /// A figure with one writer at a time, that anybody may read. Relaxed: it publishes nothing but itself.
@@ -89,8 +89,8 @@ pub(crate) struct Inner {
     pub(crate) sweep_wanted: AtomicBool,
     /// When the last complete sweep began. Relaxed: used for pacing only.
     pub(crate) swept_at_ns: AtomicU64,
-    /// Turns of the scavenger that found the heap dirty, one after the other. Relaxed: the scavenger's own.
-    pub(crate) dirty_turns: AtomicU32,
+    /// When a turn of the scavenger first found the heap dirty; 0 if the last one did not. Relaxed: the scavenger's own.
+    pub(crate) dirty_since_ns: AtomicU64,
     /// The next page of a sweep that was broken off; meaningless unless `mid_sweep`.
     pub(crate) cursor: Cell<*const Page>,
     pub(crate) mid_sweep: Cell<bool>,
@@ -137,7 +137,7 @@ impl Inner {
             park: CachePadded::new(ParkWord::new()),
             sweep_wanted: AtomicBool::new(false),
             swept_at_ns: AtomicU64::new(0),
-            dirty_turns: AtomicU32::new(0),
+            dirty_since_ns: AtomicU64::new(0),
             cursor: Cell::new(ptr::null()),
             mid_sweep: Cell::new(false),
             left: Cell::new(0),
@@ -164,7 +164,7 @@ impl Inner {
         self.floor.set(self.slack());
         self.sweep_wanted.store(false, Ordering::Relaxed);
         self.swept_at_ns.store(0, Ordering::Relaxed);
-        self.dirty_turns.store(0, Ordering::Relaxed);
+        self.dirty_since_ns.store(0, Ordering::Relaxed);
         self.mid_sweep.set(false);
         self.remote_dirt.store(0, Ordering::Relaxed);
     }
