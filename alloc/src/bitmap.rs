@@ -40,7 +40,7 @@ impl Bitmap {
 
     /// Sets one bit unless it is set already, which spares the write.
     ///
-    /// Sequentially consistent: see `Arena::mark_pending`.
+    /// Sequentially consistent: see `Slice::mark_pending`.
     pub(crate) fn set_one(&self, bit: usize) {
         let mask = 1 << (bit % 64);
         if self.words[bit / 64].load(Ordering::SeqCst) & mask == 0 {

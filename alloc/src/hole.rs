@@ -2,10 +2,10 @@
 //!
 //! A unit is free when every block that overlaps it is. Releasing it first takes those blocks out of the free list,
 //! since their links will be lost; from then on they are *holed*. When the page runs dry, a run of units is taken back,
-//! and a holed block is free again as soon as no unit of it is released. Each step keeps
+//! and a holed block is free again as soon as no unit of it is released: the holed blocks are those that overlap one. Each step keeps
 //! `used + free + holed = formed` (see [`crate::page`]).
 //!
-//! The set of units of a page fits 128 bits. Only the owner of the heap adds to the released ones; the purger moves
+//! The set of units of a page fits 128 bits. Only the owner of the page adds to the released ones; the purger moves
 //! them from free to given back meanwhile, which is why taking can fail: see [`crate::units`].
 
 use crate::arena::{self, UNIT_BYTES, UNITS_PER_SLICE};
@@ -128,7 +128,19 @@ pub(crate) fn take_units_of(heap: &impl Ledger, page: &Page, blocks: Range<u32>)
         blocks.start as usize..blocks.end as usize,
         page.block_bytes.get(),
     );
-    take(heap, page, wanted & lane(page, Word::unused))
+    let taken = wanted & lane(page, Word::unused);
+    if !take(heap, page, taken) {
+        return false;
+    }
+    // The first of these units may hold blocks that were formed before.
+    let mut rest = taken;
+    while rest != 0 {
+        let start = rest.trailing_zeros() as usize;
+        let run = start..start + (rest >> start).trailing_ones() as usize;
+        rest &= !units_of_range(run.clone());
+        restore(page, run);
+    }
+    true
 }
 
 /// Takes a run of holes back and puts their blocks on the free list; false if there is none that can be taken now.
@@ -245,4 +257,14 @@ fn free_units(page: &Page, should_stop: &dyn Fn() -> bool) -> Option<PageUnits> 
 #[cfg(any(test, sleepy_check))]
 pub(crate) fn released_units(page: &Page) -> usize {
     lane(page, Word::unused).count_ones() as usize
+}
+
+/// Formed blocks that overlap a released unit.
+#[cfg(any(test, sleepy_check))]
+pub(crate) fn holed_blocks(page: &Page) -> u32 {
+    let released = lane(page, Word::unused);
+    let block_bytes = page.block_bytes.get();
+    (0..page.formed.get() as usize)
+        .filter(|&index| units_of_blocks(index..index + 1, block_bytes) & released != 0)
+        .count() as u32
 }

@@ -92,7 +92,8 @@ pub(crate) enum Place {
 pub(crate) struct Page {
     pub(crate) free: Cell<*mut Block>,
     /// The heap that the page belongs to; with [`NO_MORE`] the one that gave it away, and counts it still; null: none.
-    /// Relaxed: a thread asks only whether it is its own heap, and that was written by itself or before it got the heap.
+    /// Relaxed where a thread asks whether it is its own heap, which was written by itself or before it got the heap.
+    /// Release publishes a heap to the acquire of those who look at its atomic parts.
     owner: AtomicPtr<Inner>,
     pub(crate) used: Cell<u32>,
     /// A free that brings `used` down to this goes the slow way: 0, or one less than `used` was when the page got full.
@@ -246,16 +247,16 @@ impl Page {
 
     /// The heap that the page belongs to, if it belongs to one.
     pub(crate) fn owner(&self) -> Option<&'static Inner> {
-        let owner = self.owner.load(Ordering::Relaxed);
+        let owner = self.owner.load(Ordering::Acquire);
         if owner.addr() & NO_MORE != 0 {
             return None;
         }
-        // SAFETY: heaps are never unmapped.
+        // SAFETY: heaps are never unmapped, and the acquire above makes this one initialised.
         unsafe { owner.as_ref() }
     }
 
     pub(crate) fn set_owner(&self, heap: *const Inner) {
-        self.owner.store(heap.cast_mut(), Ordering::Relaxed);
+        self.owner.store(heap.cast_mut(), Ordering::Release);
     }
 
     /// Notes that the page belongs to this heap no more, which goes on counting it.
@@ -265,8 +266,8 @@ impl Page {
 
     /// The heap in whose figures the page is counted, if it is in one's.
     pub(crate) fn counted_by(&self) -> Option<&'static Inner> {
-        let owner = self.owner.load(Ordering::Relaxed);
-        // SAFETY: heaps are never unmapped.
+        let owner = self.owner.load(Ordering::Acquire);
+        // SAFETY: heaps are never unmapped, and the acquire above makes this one initialised.
         unsafe { owner.map_addr(|address| address & !NO_MORE).as_ref() }
     }
 
@@ -468,6 +469,7 @@ impl Page {
             self.formed.get(),
             "used + free + holed = formed"
         );
+        assert_eq!(self.holed.get(), crate::hole::holed_blocks(self), "holed");
         assert!(self.formed.get() <= self.limit.get());
     }
 }

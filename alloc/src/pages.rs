@@ -133,21 +133,9 @@ impl Heap {
         if page.slice().arena.is_huge() {
             return true;
         }
-        let mut taken = 0;
-        for (slice, part) in parts(page, units.clone()) {
-            match slice.take(mask_of(part)) {
-                Some(units) => taken += units,
-                None => {
-                    let first = page.slice().index * UNITS_PER_SLICE;
-                    let before =
-                        units.start..(slice.index * UNITS_PER_SLICE - first).max(units.start);
-                    for (slice, part) in parts(page, before) {
-                        slice.release(mask_of(part), arena::tick());
-                    }
-                    return false;
-                }
-            }
-        }
+        let Some(taken) = take_parts(&mut parts(page, units.clone())) else {
+            return false;
+        };
         poison::used(unit_start(run, &units), units.len() * UNIT_BYTES);
         let bytes = taken * UNIT_BYTES;
         page.block_bytes.set(page.block_bytes.get() + bytes);
@@ -171,6 +159,19 @@ fn unit_start(run: NonNull<u8>, units: &Range<usize>) -> NonNull<u8> {
 unsafe fn run_page(run: NonNull<u8>) -> &'static Page {
     // SAFETY: runs lie in mapped arenas.
     unsafe { Slice::of(run.addr().get()) }.page()
+}
+
+/// Takes the released units of these parts back, and gives their number. `None`: one is in flight, and nothing is changed.
+fn take_parts(parts: &mut impl Iterator<Item = (Slice, Range<usize>)>) -> Option<usize> {
+    let Some((slice, part)) = parts.next() else {
+        return Some(0);
+    };
+    let taken = slice.take(mask_of(part))?;
+    let more = take_parts(parts);
+    if more.is_none() {
+        slice.release(taken, arena::tick());
+    }
+    Some(more? + taken.count_ones() as usize)
 }
 
 /// The parts of a range of units that fall on each slice of a run.

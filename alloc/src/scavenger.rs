@@ -223,6 +223,8 @@ fn look_at_unowned(now_ns: u64, turn: &mut Turn) {
             turn.busy |= state.since_sweep_ns < 3 * options::min_interval_ns();
             UNOWNED_SWEPT_AT_NS.store(now_ns, Ordering::Relaxed);
             unowned::sweep(usize::MAX);
+            // A fork may have stopped it.
+            turn.heap_later |= unowned::dirt_bytes() >= purge::GATE_BYTES;
         }
     }
 }
@@ -268,9 +270,10 @@ pub(crate) fn work_inline(heap: &Inner) {
 
 /// Lends what a park has to give; true if the heap was lent.
 ///
-/// The owner calls this with its heap in hand and, when it is true, does not touch the heap until it has taken it back.
+/// The owner calls this with its heap in hand. `let_go` is called right before the heap is lent; from then on the owner
+/// does not touch it until it has taken it back.
 #[cold]
-pub(crate) fn lend(heap: &Inner) -> bool {
+pub(crate) fn lend(heap: &Inner, let_go: impl FnOnce()) -> bool {
     if !is_available() {
         work_inline(heap);
         return false;
@@ -280,6 +283,7 @@ pub(crate) fn lend(heap: &Inner) -> bool {
     }
     let is_dirty = heap.dirt() >= purge::GATE_BYTES;
     if is_dirty {
+        let_go();
         heap.park.lend();
     }
     // After the heap is lent: see `schedule`.

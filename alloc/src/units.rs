@@ -128,7 +128,7 @@ impl Word {
         self.lanes(self.free() & !units, self.flight() | units, self.purged())
     }
 
-    /// The purger is done with `units`. (Where the OS refused, `Arena::land` sees to it that nothing counts as zero.)
+    /// The purger is done with `units`. (Where the OS refused, `Slice::land` sees to it that nothing counts as zero.)
     pub(crate) fn land(self, units: UnitMask) -> Self {
         debug_assert_eq!(units & !self.flight(), 0);
         let landed = self.lanes(self.free(), self.flight() & !units, self.purged() | units);
@@ -147,7 +147,7 @@ impl UnitWord {
 
     /// Applies a transition that may refuse; gives the word before and after.
     ///
-    /// Sequentially consistent besides what the module's documentation says: see `Arena::release`.
+    /// Sequentially consistent besides what the module's documentation says: see `Slice::release`.
     fn change(&self, mut step: impl FnMut(Word) -> Option<Word>) -> Option<(Word, Word)> {
         let mut old = self.0.load(Ordering::SeqCst);
         loop {

@@ -36,6 +36,7 @@ fn what_cannot_be_had_is_null() {
     let most = isize::MAX as usize;
     for (size, align) in [
         (most, 1),
+        (most - 15, 16),
         (most - 4096, 4096),
         (most / 2, 8),
         (1 << 48, 8),
@@ -46,16 +47,18 @@ fn what_cannot_be_had_is_null() {
         let layout = Layout::from_size_align(size, align).unwrap();
         assert!(raw::alloc(layout).is_null(), "{layout:?}");
         assert!(raw::alloc_zeroed(layout).is_null(), "{layout:?}");
-        let block = Block::new(100, 1);
-        // SAFETY: the block is live, and stays so when it cannot be resized.
-        let resized = unsafe {
-            raw::realloc(
-                std::ptr::with_exposed_provenance_mut(block.address()),
-                layout,
-            )
-        };
-        assert!(resized.is_null(), "{layout:?}");
-        block.free();
+        for bytes in [100, 5000, 200_000, 5 << 20] {
+            let block = Block::new(bytes, 1);
+            // SAFETY: the block is live, and stays so when it cannot be resized.
+            let resized = unsafe {
+                raw::realloc(
+                    std::ptr::with_exposed_provenance_mut(block.address()),
+                    layout,
+                )
+            };
+            assert!(resized.is_null(), "{bytes} to {layout:?}");
+            block.free();
+        }
     }
     assert_eq!(stats().live_bytes, before);
 }

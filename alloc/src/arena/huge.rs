@@ -33,6 +33,8 @@ pub(crate) fn map(bytes: usize, align: usize) -> Option<Run> {
 pub(crate) unsafe fn give_up(ptr: NonNull<u8>) {
     // SAFETY: the block starts in the first GiB of its own mapping.
     let arena = unsafe { Slice::of(ptr.addr().get()) }.arena;
+    // Before the purger can know of the mapping: it may be gone as soon as it does.
+    pending::add(arena.mapped_bytes.load(Ordering::Relaxed));
     let mut top = GIVEN_UP.load(Ordering::Relaxed);
     loop {
         arena.older.store(top, Ordering::Relaxed);
@@ -46,7 +48,6 @@ pub(crate) unsafe fn give_up(ptr: NonNull<u8>) {
             Err(now) => top = now,
         }
     }
-    pending::add(arena.mapped_bytes.load(Ordering::Relaxed));
 }
 
 /// Unmaps the huge blocks that were given up; gives their bytes.

@@ -10,7 +10,7 @@
 //! Untouched parts cost no memory. A block that fits no arena gets a mapping of its own with the same head.
 //!
 //! **Slices.** A slice is free when its bit in `free` is set. Claims clear bits under [`CLAIM`] (which ranks below every
-//! other lock of the crate); giving slices back sets bits without it. What lies in a free slice, or in released units of
+//! other lock but that of the options); giving slices back sets bits without it. What lies in a free slice, or in released units of
 //! a used one, is kept by its unit word, and `pending` marks the slices where the purger has something to do: so the
 //! purger needs no claim on a heap, and an owner that finds a slice in flight takes another.
 

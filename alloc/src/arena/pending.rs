@@ -46,8 +46,10 @@ pub(super) fn set_refused() {
 }
 
 /// Bytes in units that are free and not given back yet.
+///
+/// The purger may have taken units off the figure that whoever released them has not added yet.
 pub(crate) fn pending_bytes() -> usize {
-    PENDING_BYTES.load(Ordering::SeqCst)
+    (PENDING_BYTES.load(Ordering::SeqCst) as isize).max(0) as usize
 }
 
 /// Bytes that are worth a purger's turn.

@@ -81,11 +81,12 @@ impl Slice {
         fresh
     }
 
-    /// Takes released units back, and gives their number; `None` while one is in flight, and then nothing is changed.
-    pub(crate) fn take(self, units: UnitMask) -> Option<usize> {
+    /// Takes released units back, and tells which of these were released; `None` while one is in flight, and then nothing
+    /// is changed.
+    pub(crate) fn take(self, units: UnitMask) -> Option<UnitMask> {
         let before = self.units().take(units)?;
         pending::settle((before.free() & units).count_ones());
-        Some((before.unused() & units).count_ones() as usize)
+        Some(before.unused() & units)
     }
 
     /// Starts to give back the units that `choose` picks from the free ones.

@@ -80,7 +80,7 @@ impl Inner {
         page.place.set(Place::Full);
         // The next free goes the slow way and brings the page back. With no block in use there is none to come.
         page.notify_at.set(page.used.get().wrapping_sub(1));
-        if self.gives_away.get() {
+        if self.gives_away {
             self.keep_for_a_while(page);
         }
     }

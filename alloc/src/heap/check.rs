@@ -49,7 +49,7 @@ impl Inner {
             }
         }
         // A heap that gives pages away counts some of those still.
-        if !self.gives_away.get() {
+        if !self.gives_away {
             assert_eq!(self.live.get(), live, "live");
             assert_eq!(self.committed.get(), committed, "committed");
             assert_eq!(self.holed.get(), holed, "holed");

@@ -105,7 +105,7 @@ pub(crate) struct Inner {
     pub(crate) runs: Cell<*const Page>,
     /// Any thread may free the blocks of this heap. Then a page that is full, and a block with slices of its own, belong
     /// to nobody: see [`crate::unowned`].
-    pub(crate) gives_away: Cell<bool>,
+    pub(crate) gives_away: bool,
     /// Bytes that other threads have freed in the pages of this heap, in whole units for each page, and that are not
     /// counted as free yet. Sequentially consistent where it is added to: see [`crate::schedule`].
     remote_dirt: AtomicUsize,
@@ -127,7 +127,7 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    pub(crate) const fn new() -> Self {
+    pub(crate) const fn new(gives_away: bool) -> Self {
         Self {
             bins: [const { Cell::new(ptr::from_ref(&EMPTY_PAGE.0)) }; CLASS_COUNT],
             live: Figure::new(),
@@ -144,7 +144,7 @@ impl Inner {
             sweeps: Cell::new(0),
             pages: Cell::new(ptr::null()),
             runs: Cell::new(ptr::null()),
-            gives_away: Cell::new(false),
+            gives_away,
             remote_dirt: AtomicUsize::new(0),
             struck_live: AtomicUsize::new(0),
             struck_committed: AtomicUsize::new(0),
@@ -172,7 +172,10 @@ impl Inner {
     /// Free bytes in memory that is not released.
     #[inline(always)]
     pub(crate) fn slack(&self) -> usize {
-        self.committed.get().saturating_sub(self.live.get())
+        // What was struck off is neither free nor this heap's. Parts may be out of date, so the sum may be negative.
+        let held = self.figures();
+        let slack = held.committed_bytes.wrapping_sub(held.live_bytes);
+        (slack as isize).max(0) as usize
     }
 
     /// Free bytes above what the last sweep had to leave.
@@ -201,6 +204,12 @@ impl Inner {
         if before / purge::GATE_BYTES != (before + bytes) / purge::GATE_BYTES {
             scavenger::tell_of_frees(self);
         }
+    }
+
+    /// A sweep begins, which will count what others have freed so far. What was added here for pages that were another
+    /// heap's by then, or after their lists were folded, would stay for ever otherwise.
+    pub(super) fn forget_remote_dirt(&self) {
+        self.remote_dirt.store(0, Ordering::SeqCst);
     }
 
     /// A page that this heap gave away and went on counting is counted by somebody else now. Any thread may say so.
@@ -254,7 +263,7 @@ pub(crate) struct LentInner(pub(crate) Inner);
 // SAFETY: nobody writes it: it has no pages, and its figures change only with blocks of its pages.
 unsafe impl Sync for LentInner {}
 
-pub(crate) static LENT: LentInner = LentInner(Inner::new());
+pub(crate) static LENT: LentInner = LentInner(Inner::new(false));
 
 /// Guards the list of heaps to use again, and the memory for new ones.
 static SPARE_LOCK: RawLock = RawLock::new();
@@ -301,10 +310,10 @@ pub(crate) fn obtain(gives_away: bool) -> Option<&'static Inner> {
     if let Some(heap) = spare {
         list.store(heap.spare_next.get().cast_mut(), Ordering::Relaxed);
     }
-    let heap = spare.or_else(make);
+    let heap = spare.or_else(|| make(gives_away));
     SPARE_LOCK.unlock();
     stats::HEAPS.add(u64::from(heap.is_some()));
-    heap.inspect(|heap| heap.gives_away.set(gives_away))
+    heap
 }
 
 /// Lets a heap without pages be used again.
@@ -312,7 +321,7 @@ pub(crate) fn give_up(heap: &'static Inner) {
     heap.forget_sweeps();
     stats::HEAPS.sub(1);
     SPARE_LOCK.lock();
-    let list = &SPARE[usize::from(heap.gives_away.get())];
+    let list = &SPARE[usize::from(heap.gives_away)];
     heap.spare_next.set(list.load(Ordering::Relaxed));
     list.store(ptr::from_ref(heap).cast_mut(), Ordering::Relaxed);
     SPARE_LOCK.unlock();
@@ -320,7 +329,7 @@ pub(crate) fn give_up(heap: &'static Inner) {
 
 /// Makes another heap. Needs the lock.
 #[cold]
-fn make() -> Option<&'static Inner> {
+fn make(gives_away: bool) -> Option<&'static Inner> {
     let place = if NEWEST.load(Ordering::Relaxed).is_null() {
         FIRST.0.get().cast::<Inner>()
     } else {
@@ -328,7 +337,7 @@ fn make() -> Option<&'static Inner> {
     };
     // SAFETY: the place is aligned, has room for a heap, and is nobody's yet.
     let heap = unsafe {
-        place.write(Inner::new());
+        place.write(Inner::new(gives_away));
         &*place
     };
     heap.older

@@ -27,7 +27,7 @@ impl Inner {
         } else {
             (arena::huge::map(bytes, align)?, Kind::Huge)
         };
-        let page = if self.gives_away.get() {
+        let page = if self.gives_away {
             unowned::new_run(run.ptr, kind, slices, bytes)
         } else {
             self.new_run(run.ptr, kind, slices, bytes)
@@ -76,7 +76,7 @@ impl Inner {
         let bytes = new.size().next_multiple_of(UNIT_BYTES);
         let old_bytes = page.block_bytes.get();
         // A block that leaves half of its slices idle had better move.
-        if page.kind.get() != Kind::Large || bytes * 2 < page.bytes() {
+        if page.kind.get() != Kind::Large || bytes < page.bytes() / 2 {
             return false;
         }
         if bytes > old_bytes && !take_tail(page, bytes.min(page.bytes())) {

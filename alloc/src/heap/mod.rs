@@ -175,11 +175,8 @@ impl Heap {
         }
         let has_something = heap.dirt() >= purge::GATE_BYTES
             || scavenger::purgeable_bytes() >= purge::PENDING_GATE_BYTES;
-        let is_lent = has_something && scavenger::lend(heap);
-        if is_lent {
-            self.active.set(&raw const inner::LENT.0);
-        }
-        is_lent
+        // The handle is emptied first: to start the scavenger the C library may allocate on this thread.
+        has_something && scavenger::lend(heap, || self.active.set(&raw const inner::LENT.0))
     }
 
     /// The heap's state, after taking it back if it is lent.
@@ -321,7 +318,7 @@ impl Heap {
             return unsafe { free_local(self.own(), page, block) };
         }
         match page.owner() {
-            Some(owner) if !owner.gives_away.get() => {
+            Some(owner) if !owner.gives_away => {
                 os::die("a block was freed into a heap that it does not belong to")
             }
             // SAFETY: the caller gives the block up.
@@ -336,7 +333,7 @@ impl Heap {
     /// # Safety
     /// As for [`Self::free`].
     unsafe fn free_foreign(&self, page: &'static Page, block: NonNull<u8>) {
-        let home = self.made().filter(|heap| heap.gives_away.get());
+        let home = self.made().filter(|heap| heap.gives_away);
         while page.remote.is_unowned()
             && let Some(heap) = home
             && page.came_from(heap)
@@ -369,7 +366,8 @@ impl Heap {
         }
         let block_bytes = page.block_bytes.get();
         // A block that is less than half used had better move to a smaller class.
-        let fits = new.size() <= block_bytes && new.size() * 2 >= block_bytes;
+        let fits = new.size() <= block_bytes
+            && (new.size() >= block_bytes / 2 || class_for(new) == Some(page.class.get() as usize));
         if fits {
             poison::free(block, block_bytes);
             poison::used(block, new.size());

@@ -11,7 +11,8 @@ use crate::unowned::{self, LetGo};
 use core::cell::Cell;
 use core::ptr;
 
-/// Full pages that a heap keeps at most: with pages of 64 KiB, 1 MiB that others may free in vain until the owner looks.
+/// Full pages that a heap keeps at most: what others free in them nobody can use until the owner looks. With pages of
+/// 64 KiB that is 1 MiB.
 const KEPT: usize = 16;
 /// Pages given away at once.
 const BATCH: usize = 8;

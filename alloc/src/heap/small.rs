@@ -51,7 +51,7 @@ impl Inner {
 
     /// Puts another page at the head of the class: one that somebody has freed blocks in, or a fresh one.
     fn add_page(&self, class: usize, tries: &mut u32) -> Option<()> {
-        if self.gives_away.get() && *tries > 0 {
+        if self.gives_away && *tries > 0 {
             *tries -= 1;
             if self.reopen_recent(class) {
                 return Some(());
@@ -147,9 +147,9 @@ impl Inner {
         if page.kind.get() != Kind::Small {
             return self.free_run(page);
         }
-        if page.place.get() == Place::Full {
+        let was_full = page.place.get() == Place::Full;
+        if was_full {
             self.reopen(page);
-            scavenger::tell(self);
         }
         if page.used.get() == 0 {
             if self.is_alone(page) {
@@ -158,6 +158,10 @@ impl Inner {
                 self.free_page(page, arena::tick());
                 scavenger::nudge();
             }
+        }
+        // Last, as nudging is: starting the scavenger may allocate in this heap.
+        if was_full {
+            scavenger::tell(self);
         }
     }
 

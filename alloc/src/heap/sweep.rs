@@ -25,6 +25,7 @@ impl Inner {
         let before = self.slack();
         if !self.mid_sweep.get() {
             self.mid_sweep.set(true);
+            self.forget_remote_dirt();
             self.cursor.set(self.pages.get());
             self.left.set(before);
         }

@@ -356,3 +356,52 @@ fn without_a_thread_parks_do_a_part_of_the_work() {
     heap.home().check();
     kept.iter().for_each(Held::check);
 }
+
+#[test]
+fn units_that_cannot_be_taken_leave_the_others_as_they_were() {
+    let heap = Heap::new().unwrap();
+    let run = heap.alloc_slices(3).unwrap();
+    // SAFETY: the run is the test's, and nobody uses its units.
+    unsafe {
+        heap.release_units(run.ptr, 10..40);
+        let first = crate::arena::Slice::of(run.ptr.addr().get());
+        let last = first.add(2);
+        let departed = last.depart(|word| word.free());
+        assert_ne!(departed, 0);
+        assert!(!heap.take_units(run.ptr, 0..48));
+        let released = crate::units::mask_of(10..16);
+        assert_eq!(first.units().load().unused(), released);
+        last.land(departed, true);
+        assert!(heap.take_units(run.ptr, 0..48));
+        assert_eq!(first.units().load().unused(), 0);
+        heap.free_slices(run.ptr, 3);
+    }
+}
+
+#[test]
+fn a_sweep_forgets_frees_that_were_counted_twice() {
+    let heap = Heap::new().unwrap();
+    heap.home().add_remote_dirt(purge::GATE_BYTES);
+    assert!(heap.home().dirt() >= purge::GATE_BYTES);
+    assert!(heap.home().sweep(&|| false));
+    assert_eq!(heap.home().dirt(), 0);
+}
+
+#[test]
+fn forming_blocks_takes_back_what_was_released_beside_them() {
+    let heap = Heap::new().unwrap();
+    // 48-byte blocks: the last one formed shares its unit with those that are not formed yet.
+    let mut held: Vec<_> = (0..170)
+        .map(|nth| Held::new(&heap, 48, nth as u8).unwrap())
+        .collect();
+    let page = heap.home().head(class_for(held[0].layout).unwrap());
+    while held.len() > 1 {
+        held.pop().unwrap().free(&heap);
+    }
+    assert!(heap.home().sweep(&|| false));
+    page.check();
+    held.extend((0..600).map(|nth| Held::new(&heap, 48, nth as u8).unwrap()));
+    heap.home().check();
+    held.iter().for_each(Held::check);
+    held.into_iter().for_each(|block| block.free(&heap));
+}

@@ -164,7 +164,39 @@ pub(crate) fn yield_now() {
 pub(crate) fn write_stderr(text: &[u8]) {
     // SAFETY: reads `text` only.
     unsafe {
-        libc::write(2, text.as_ptr().cast(), text.len());
+        call::write(2, text.as_ptr().cast(), text.len());
+    }
+}
+
+/// Calls of the C library at which a thread could be cancelled, and would leave a lock of ours behind.
+#[cfg(not(target_os = "linux"))]
+use libc as call;
+
+/// The same system calls without a look at whether the thread is to be cancelled.
+#[cfg(target_os = "linux")]
+mod call {
+    use core::ffi::{c_char, c_int, c_long, c_void};
+
+    pub(super) unsafe fn write(file: c_int, text: *const c_void, bytes: usize) -> c_long {
+        // SAFETY: passed on.
+        unsafe { libc::syscall(libc::SYS_write, file, text, bytes) }
+    }
+
+    pub(super) unsafe fn open(path: *const c_char, flags: c_int) -> c_int {
+        // SAFETY: passed on; without O_CREAT the mode is not looked at.
+        unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path, flags, 0) as c_int }
+    }
+
+    pub(super) unsafe fn read(file: c_int, buffer: *mut c_void, bytes: usize) -> c_long {
+        // SAFETY: passed on.
+        unsafe { libc::syscall(libc::SYS_read, file, buffer, bytes) }
+    }
+
+    pub(super) unsafe fn close(file: c_int) {
+        // SAFETY: passed on.
+        unsafe {
+            libc::syscall(libc::SYS_close, file);
+        }
     }
 }
 
@@ -172,12 +204,12 @@ pub(crate) fn write_stderr(text: &[u8]) {
 pub(super) fn read_file(path: &CStr, buffer: &mut [u8]) -> Option<usize> {
     // SAFETY: opens a file by a C string, reads at most the length of the buffer into it, and closes what was opened.
     let length = unsafe {
-        let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let file = call::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
         if file < 0 {
             return None;
         }
-        let length = libc::read(file, buffer.as_mut_ptr().cast(), buffer.len());
-        libc::close(file);
+        let length = call::read(file, buffer.as_mut_ptr().cast(), buffer.len());
+        call::close(file);
         length
     };
     usize::try_from(length).ok()

@@ -37,7 +37,7 @@ pub(crate) fn with<R>(f: impl FnOnce(&Heap) -> R) -> R {
             "mov {handle}, qword ptr fs:[0]",
             "add {handle}, qword ptr [rip + sleepy_alloc_handle@GOTTPOFF]",
             handle = out(reg) handle,
-            options(pure, nomem, nostack),
+            options(pure, readonly, nostack),
         );
     }
     // SAFETY: as above.
@@ -50,7 +50,7 @@ pub(crate) fn with<R>(f: impl FnOnce(&Heap) -> R) -> R {
             "add {handle}, {handle}, {distance}",
             distance = out(reg) _,
             handle = out(reg) handle,
-            options(pure, nomem, nostack, preserves_flags),
+            options(pure, readonly, nostack, preserves_flags),
         );
     }
     // SAFETY: the thread's copy of a handle that is laid out as `Heap` says; only this thread uses it.

@@ -6,7 +6,7 @@
 //!
 //! | what happens to an unowned page | by whom |
 //! |---|---|
-//! | claimed and adopted | a free by a thread whose heap it came from or which allocates such blocks; an allocation that finds it |
+//! | claimed and adopted | a free by a thread whose heap it came from; an allocation that finds it |
 //! | pushed to, and mapped | any other free |
 //! | claimed and given back | the free that finds that no block is left in use, also by a thread that never allocated |
 //! | claimed, swept for holes, let go | the scavenger |
@@ -93,8 +93,10 @@ pub(crate) struct LetGo {
 pub(crate) fn let_go(page: &'static Page, how: LetGo) {
     let slice = page.slice();
     let class = page.class.get() as usize;
+    let mut folded_bytes = 0;
     loop {
         if let Some(list) = page.remote.take() {
+            folded_bytes += dirt_of(list.count, page.block_bytes.get());
             match page.counted_by() {
                 Some(heap) => heap.fold(page, list),
                 None => fold(page, list),
@@ -124,8 +126,10 @@ pub(crate) fn let_go(page: &'static Page, how: LetGo) {
                 if !map::set(slice, class) {
                     page.remote.set_unmapped();
                 }
-                if how.dirty {
-                    add_dirt(free_bytes);
+                // What was pushed while somebody had the page was counted by nobody.
+                let dirt = if how.dirty { free_bytes } else { folded_bytes };
+                if dirt != 0 {
+                    add_dirt(dirt);
                 }
             }
             return;
