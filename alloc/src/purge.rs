@@ -20,6 +20,8 @@ pub(crate) const GATE_BYTES: usize = 64 << 10;
 pub(crate) const PENDING_GATE_BYTES: usize = 256 << 10;
 /// A turn that gave back less than this to a program that goes on working makes the next one come later.
 const SMALL_YIELD_BYTES: usize = 1 << 20;
+/// Turns after silence in which the scavenger does not rest: a large burst takes several to give back.
+const BURST_TURNS: u32 = 5;
 /// While the program goes on working, the scavenger rests this many times as long as it has worked …
 const REST_FACTOR: u64 = 150;
 /// … but no longer than this.
@@ -205,6 +207,9 @@ pub(crate) fn next_turn_ns(turn: Turn, delay_ns: u64, min_interval_ns: u64) -> O
     } else {
         period_ns
     };
+    if turn.in_a_row < BURST_TURNS {
+        return Some(busy_ns);
+    }
     Some(busy_ns.max((turn.work_ns * REST_FACTOR).min(LONGEST_REST_NS)))
 }
 
@@ -352,11 +357,16 @@ mod tests {
         let hard = Turn {
             gave_bytes: 64 << 20,
             busy: true,
-            in_a_row: 2,
+            in_a_row: BURST_TURNS,
             work_ns: 2 * MS,
             ..Turn::default()
         };
         assert_eq!(next_turn_ns(hard, 100 * MS, 100 * MS), Some(300 * MS));
+        let burst = Turn {
+            in_a_row: BURST_TURNS - 1,
+            ..hard
+        };
+        assert_eq!(next_turn_ns(burst, 100 * MS, 100 * MS), Some(100 * MS));
         let first = Turn {
             in_a_row: 1,
             ..steady
