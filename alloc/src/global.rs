@@ -1,8 +1,9 @@
 //! The allocator of a whole program.
 
+use crate::raw::{self, pointer};
 use crate::thread;
 use core::alloc::{GlobalAlloc, Layout};
-use core::ptr::{self, NonNull};
+use core::ptr::NonNull;
 
 /// The allocator of a whole program: every thread allocates in its default heap.
 ///
@@ -22,11 +23,6 @@ use core::ptr::{self, NonNull};
 #[derive(Clone, Copy, Default, Debug)]
 pub struct SleepyAlloc;
 
-#[inline(always)]
-fn pointer(block: Option<NonNull<u8>>) -> *mut u8 {
-    block.map_or(ptr::null_mut(), NonNull::as_ptr)
-}
-
 // SAFETY: blocks are as long and as aligned as their layouts ask, belong to the caller until they are freed, and nothing
 // here unwinds.
 unsafe impl GlobalAlloc for SleepyAlloc {
@@ -42,8 +38,8 @@ unsafe impl GlobalAlloc for SleepyAlloc {
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
-        // SAFETY: the caller passes a block of this allocator, which is not null.
-        thread::with(|heap| unsafe { heap.free(NonNull::new_unchecked(block)) });
+        // SAFETY: the caller passes a block of this allocator, and gives it up.
+        unsafe { raw::free(block) };
     }
 
     #[inline]

@@ -59,7 +59,7 @@
 //! | `global`, [`raw`], `idle` | the faces: Rust's allocator, one without layouts, lending around a wait |
 //! | `thread`, `late` | each thread's default heap, and the one for threads that have lost theirs |
 //! | `scavenger`, `fork` | the thread that sweeps and purges; what a fork must find |
-//! | `purge` | policy: what is old enough, when to come next (pure) |
+//! | `purge`, `pace` | policy: what is old enough, when to come next (pure); what it remembers from turn to turn |
 //! | `heap` | first-class heaps: fast paths, pages of a class, large blocks, sweeps |
 //! | [`pages`] | runs of slices for collectors |
 //! | `flight` | giving released units back, in runs |
@@ -112,6 +112,8 @@ mod numa;
 mod options;
 #[cfg(not(loom))]
 mod os;
+#[cfg(not(loom))]
+mod pace;
 #[cfg(not(loom))]
 mod page;
 #[cfg(not(loom))]

@@ -310,11 +310,29 @@ impl Page {
         self.free.set(head);
     }
 
-    /// Gives the slices or the mapping of a page back that holds one block.
+    /// Makes the descriptor of a run that holds one block, or a collector's cells, of which `bytes` are in use.
     ///
     /// # Safety
-    /// The block is given up, and the page is in no list.
-    pub(crate) unsafe fn give_run_back(&self) {
+    /// The run was claimed or mapped just now, and nobody else knows it.
+    pub(crate) unsafe fn of_run(
+        start: NonNull<u8>,
+        owner: *const Inner,
+        kind: Kind,
+        slices: usize,
+        bytes: usize,
+    ) -> &'static Self {
+        // SAFETY: the caller passes the start of a run.
+        let page = unsafe { Slice::of(start.addr().get()) }.page();
+        page.reset(owner, kind, slices, bytes);
+        page.used.set(1);
+        page
+    }
+
+    /// Gives the slices or the mapping of a page back, as free since `tick`.
+    ///
+    /// # Safety
+    /// No block of the page is in use any more, and it is in no list.
+    pub(crate) unsafe fn give_back(&self, tick: u32) {
         let start = self.start();
         if self.slice().arena.is_huge() {
             poison::used(start, self.block_bytes.get());
@@ -323,7 +341,7 @@ impl Page {
         } else {
             poison::unused(start, self.bytes());
             // SAFETY: the run is given up and in no list.
-            unsafe { arena::give_back(start, self.slices.get() as usize, arena::tick()) };
+            unsafe { arena::give_back(start, self.slices.get() as usize, tick) };
         }
     }
 

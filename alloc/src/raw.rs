@@ -23,7 +23,7 @@ use core::alloc::Layout;
 use core::ptr::{self, NonNull};
 
 #[inline(always)]
-fn pointer(block: Option<NonNull<u8>>) -> *mut u8 {
+pub(crate) fn pointer(block: Option<NonNull<u8>>) -> *mut u8 {
     block.map_or(ptr::null_mut(), NonNull::as_ptr)
 }
 

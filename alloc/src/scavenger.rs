@@ -17,7 +17,8 @@
 //! | `REFUSED` | the OS gives no thread: parks do a bounded part of the work themselves |
 
 use crate::heap::inner::{self, Inner};
-use crate::purge::{self, Due, HeapPlan, HeapState, Turn};
+use crate::pace::Pace;
+use crate::purge::{self, Due, HeapPlan, Turn};
 use crate::schedule::Schedule;
 use crate::{arena, flight, fork, late, options, os, stats, thread, unowned};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -33,10 +34,8 @@ static STATE: AtomicU32 = AtomicU32::new(ABSENT);
 static SCHEDULE: Schedule = Schedule::new();
 /// When a park last did work itself because there is no scavenger. Relaxed: pacing only.
 static INLINE_AT_NS: AtomicU64 = AtomicU64::new(0);
-/// When the unowned pages were swept last, and when a turn first found them dirty (0: they are not). Relaxed: the
-/// scavenger's own.
-static UNOWNED_SWEPT_AT_NS: AtomicU64 = AtomicU64::new(0);
-static UNOWNED_DIRTY_SINCE_NS: AtomicU64 = AtomicU64::new(0);
+/// That of the pages that belong to no heap.
+static UNOWNED: Pace = Pace::new();
 /// Unowned pages that a park sweeps itself at most.
 const INLINE_PAGES: usize = 16;
 /// Bytes that a park gives back itself at most.
@@ -161,46 +160,18 @@ fn turn() -> Turn {
     turn
 }
 
-/// Time since the moment that was noted; 0 if none was.
-fn passed_ns(noted_ns: &AtomicU64, now_ns: u64) -> u64 {
-    match noted_ns.load(Ordering::Relaxed) {
-        0 => 0,
-        noted_ns => now_ns.saturating_sub(noted_ns),
-    }
-}
-
-/// Notes when something was first found dirty, or that it is not.
-fn note_dirty(since_ns: &AtomicU64, is_dirty: bool, now_ns: u64) {
-    if !is_dirty {
-        since_ns.store(0, Ordering::Relaxed);
-    } else if since_ns.load(Ordering::Relaxed) == 0 {
-        since_ns.store(now_ns.max(1), Ordering::Relaxed);
-    }
-}
-
 fn look_at(heap: &'static Inner, now_ns: u64, turn: &mut Turn) {
-    let state = HeapState {
-        parked: heap.park.is_parked(),
-        dirt_bytes: heap.dirt(),
-        since_sweep_ns: now_ns.saturating_sub(heap.swept_at_ns.load(Ordering::Relaxed)),
-        dirty_ns: passed_ns(&heap.dirty_since_ns, now_ns),
-    };
-    let plan = purge::plan(state, options::purge_delay_ns(), options::min_interval_ns());
-    note_dirty(&heap.dirty_since_ns, plan != HeapPlan::Nothing, now_ns);
-    match plan {
-        HeapPlan::Nothing => {}
-        HeapPlan::Later => turn.heap_later = true,
+    match heap
+        .pace
+        .plan(heap.park.is_parked(), heap.dirt(), now_ns, turn)
+    {
+        HeapPlan::Nothing | HeapPlan::Later => {}
         HeapPlan::Ask => heap.sweep_wanted.store(true, Ordering::Relaxed),
         HeapPlan::Sweep => {
-            // Recent, as the schedule counts: two periods.
-            turn.busy |= state.since_sweep_ns < 3 * options::min_interval_ns();
-            match sweep_parked(heap, now_ns) {
-                Some(true) => {}
+            if sweep_parked(heap, now_ns) != Some(true) {
                 // Its owner took it back: let it do a slice at its next park, and look again.
-                Some(false) | None => {
-                    heap.sweep_wanted.store(true, Ordering::Relaxed);
-                    turn.heap_later = true;
-                }
+                heap.sweep_wanted.store(true, Ordering::Relaxed);
+                turn.heap_later = true;
             }
         }
     }
@@ -208,24 +179,12 @@ fn look_at(heap: &'static Inner, now_ns: u64, turn: &mut Turn) {
 
 /// Sweeps the pages that belong to no heap as if they were a parked one.
 fn look_at_unowned(now_ns: u64, turn: &mut Turn) {
-    let state = HeapState {
-        parked: true,
-        dirt_bytes: unowned::dirt_bytes(),
-        since_sweep_ns: now_ns.saturating_sub(UNOWNED_SWEPT_AT_NS.load(Ordering::Relaxed)),
-        dirty_ns: passed_ns(&UNOWNED_DIRTY_SINCE_NS, now_ns),
-    };
-    let plan = purge::plan(state, options::purge_delay_ns(), options::min_interval_ns());
-    note_dirty(&UNOWNED_DIRTY_SINCE_NS, plan == HeapPlan::Later, now_ns);
-    match plan {
-        HeapPlan::Nothing | HeapPlan::Ask => {}
-        HeapPlan::Later => turn.heap_later = true,
-        HeapPlan::Sweep => {
-            turn.busy |= state.since_sweep_ns < 3 * options::min_interval_ns();
-            UNOWNED_SWEPT_AT_NS.store(now_ns, Ordering::Relaxed);
-            unowned::sweep(usize::MAX);
-            // A fork may have stopped it.
-            turn.heap_later |= unowned::dirt_bytes() >= purge::GATE_BYTES;
-        }
+    if UNOWNED.plan(true, unowned::dirt_bytes(), now_ns, turn) == HeapPlan::Sweep {
+        UNOWNED.reset();
+        UNOWNED.swept(now_ns);
+        unowned::sweep(usize::MAX);
+        // A fork may have stopped it.
+        turn.heap_later |= unowned::dirt_bytes() >= purge::GATE_BYTES;
     }
 }
 
@@ -237,7 +196,7 @@ fn sweep_parked(heap: &'static Inner, now_ns: u64) -> Option<bool> {
     }
     let complete = heap.sweep(&|| heap.park.is_reclaimed() || fork::is_wanted());
     if complete {
-        heap.swept_at_ns.store(now_ns, Ordering::Relaxed);
+        heap.pace.swept(now_ns);
         heap.sweep_wanted.store(false, Ordering::Relaxed);
     }
     heap.park.give_up();

@@ -6,6 +6,7 @@
 
 use super::recent::RecentlyFull;
 use crate::lock::RawLock;
+use crate::pace::Pace;
 use crate::page::{EMPTY_PAGE, Page};
 use crate::park::ParkWord;
 use crate::remote::List;
@@ -14,7 +15,7 @@ use crate::{hole, options, os, purge, scavenger, stats, unowned};
 use core::cell::{Cell, UnsafeCell};
 use core::mem::MaybeUninit;
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use crossbeam_utils::CachePadded;
 
 /// A figure with one writer at a time, that anybody may read. Relaxed: it publishes nothing but itself.
@@ -87,10 +88,8 @@ pub(crate) struct Inner {
     /// The owner is to sweep a slice itself: the scavenger did not find the heap parked, or had to break off. Relaxed:
     /// a request, which publishes nothing.
     pub(crate) sweep_wanted: AtomicBool,
-    /// When the last complete sweep began. Relaxed: used for pacing only.
-    pub(crate) swept_at_ns: AtomicU64,
-    /// When a turn of the scavenger first found the heap dirty; 0 if the last one did not. Relaxed: the scavenger's own.
-    pub(crate) dirty_since_ns: AtomicU64,
+    /// When it was swept. The scavenger's own.
+    pub(crate) pace: Pace,
     /// The next page of a sweep that was broken off; meaningless unless `mid_sweep`.
     pub(crate) cursor: Cell<*const Page>,
     pub(crate) mid_sweep: Cell<bool>,
@@ -136,8 +135,7 @@ impl Inner {
             floor: Figure::new(),
             park: CachePadded::new(ParkWord::new()),
             sweep_wanted: AtomicBool::new(false),
-            swept_at_ns: AtomicU64::new(0),
-            dirty_since_ns: AtomicU64::new(0),
+            pace: Pace::new(),
             cursor: Cell::new(ptr::null()),
             mid_sweep: Cell::new(false),
             left: Cell::new(0),
@@ -163,8 +161,7 @@ impl Inner {
         // Of a heap that gives pages away: what it goes on counting of those.
         self.floor.set(self.slack());
         self.sweep_wanted.store(false, Ordering::Relaxed);
-        self.swept_at_ns.store(0, Ordering::Relaxed);
-        self.dirty_since_ns.store(0, Ordering::Relaxed);
+        self.pace.reset();
         self.mid_sweep.set(false);
         self.remote_dirt.store(0, Ordering::Relaxed);
     }
@@ -176,6 +173,15 @@ impl Inner {
         let held = self.figures();
         let slack = held.committed_bytes.wrapping_sub(held.live_bytes);
         (slack as isize).max(0) as usize
+    }
+
+    /// As [`Self::dirt`], after noting how little slack the heap can do with. For the owner.
+    pub(crate) fn dirt_above_lowest(&self) -> usize {
+        let slack = self.slack();
+        if slack < self.floor.get() {
+            self.floor.set(slack);
+        }
+        slack - self.floor.get() + self.remote_dirt.load(Ordering::SeqCst)
     }
 
     /// Free bytes above what the last sweep had to leave.

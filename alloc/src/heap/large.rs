@@ -51,12 +51,9 @@ impl Inner {
         bytes: usize,
     ) -> &'static Page {
         // SAFETY: the run was claimed or mapped just now.
-        let page = unsafe { Slice::of(start.addr().get()) }.page();
-        page.reset(self, kind, slices, bytes);
-        page.used.set(1);
+        let page = unsafe { Page::of_run(start, self, kind, slices, bytes) };
         push(&self.runs, page);
-        self.live.add(bytes);
-        self.committed.add(bytes);
+        self.charge(Figures::of_run(bytes));
         page
     }
 
@@ -66,7 +63,7 @@ impl Inner {
         remove(&self.runs, page);
         self.committed.sub(page.block_bytes.get());
         // SAFETY: the caller gives the run up, and it is in no list any more.
-        unsafe { page.give_run_back() };
+        unsafe { page.give_back(arena::tick()) };
         scavenger::nudge();
     }
 

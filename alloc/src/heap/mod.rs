@@ -169,11 +169,7 @@ impl Heap {
             return false;
         }
         let heap = self.home();
-        let slack = heap.slack();
-        if slack < heap.floor.get() {
-            heap.floor.set(slack);
-        }
-        let has_something = heap.dirt() >= purge::GATE_BYTES
+        let has_something = heap.dirt_above_lowest() >= purge::GATE_BYTES
             || scavenger::purgeable_bytes() >= purge::PENDING_GATE_BYTES;
         // The handle is emptied first: to start the scavenger the C library may allocate on this thread.
         has_something && scavenger::lend(heap, || self.active.set(&raw const inner::LENT.0))
@@ -339,7 +335,7 @@ impl Heap {
             && page.came_from(heap)
         {
             let heap = self.own();
-            if unowned::claim_back(page, heap) {
+            if unowned::claim(page, Some(heap)) {
                 heap.adopt(page);
                 // SAFETY: the page is the heap's now, and the block is in use until now.
                 return unsafe { free_local(heap, page, block) };

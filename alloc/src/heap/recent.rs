@@ -7,7 +7,7 @@
 
 use super::inner::Inner;
 use crate::page::{Page, Place};
-use crate::unowned::{self, LetGo};
+use crate::unowned;
 use core::cell::Cell;
 use core::ptr;
 
@@ -63,13 +63,7 @@ impl Inner {
             }
             self.part_from(page);
             page.set_origin(self);
-            unowned::let_go(
-                page,
-                LetGo {
-                    orphan: false,
-                    dirty: false,
-                },
-            );
+            unowned::let_go(page);
         }
         for nth in BATCH..KEPT {
             self.recent.pages[nth - BATCH].set(self.recent.pages[nth].get());

@@ -5,8 +5,7 @@ use super::inner::Inner;
 use crate::arena::{self, SLICE_BYTES, UNIT_BYTES};
 use crate::page::{Kind, Page, Place};
 use crate::size_class::{block_bytes, page_slices};
-use crate::unowned::{self, LetGo};
-use crate::{hole, poison, scavenger, stats};
+use crate::{hole, poison, scavenger, unowned};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::Ordering;
 
@@ -175,9 +174,8 @@ impl Inner {
         self.discharge(page.figures());
         // An entry of the recently full pages may still name it.
         page.set_owner(ptr::null());
-        poison::unused(page.start(), page.bytes());
         // SAFETY: no block of the page is in use, and it is in no list any more.
-        unsafe { arena::give_back(page.start(), page.slices.get() as usize, tick) };
+        unsafe { page.give_back(tick) };
     }
 
     pub(super) fn pages_push(&self, page: &'static Page) {
@@ -238,14 +236,7 @@ impl Inner {
             self.part_from(page);
             self.discharge(page.figures());
             page.set_owner(ptr::null());
-            stats::ABANDONED_TOTAL.add(1);
-            unowned::let_go(
-                page,
-                LetGo {
-                    orphan: true,
-                    dirty: true,
-                },
-            );
+            unowned::abandon(page);
         }
         self.forget_recent();
         self.free_everything();

@@ -18,7 +18,7 @@
 
 pub(crate) mod map;
 
-use crate::arena::{self, Slice, UNIT_BYTES};
+use crate::arena::{self, UNIT_BYTES};
 use crate::heap::inner::{Figures, Inner};
 use crate::page::{Kind, Page};
 use crate::remote::List;
@@ -78,47 +78,46 @@ fn add_dirt(bytes: usize) {
     }
 }
 
-/// What is to be noted when a page is let go.
-#[derive(Clone, Copy)]
-pub(crate) struct LetGo {
-    /// Its heap is gone.
-    pub(crate) orphan: bool,
-    /// It was not swept just now, so what is free in it is dirt.
-    pub(crate) dirty: bool,
+/// Leaves a page to whoever frees its blocks, because its heap is gone; it is in no list and counted nowhere.
+pub(crate) fn abandon(page: &'static Page) {
+    page.orphan.set(true);
+    stats::ABANDONED_TOTAL.add(1);
+    stats::ABANDONED_PAGES.add(1);
+    let has_room = page.has_room();
+    let figures = page.figures();
+    let_go(page);
+    if has_room {
+        add_dirt(figures.committed_bytes.saturating_sub(figures.live_bytes));
+    }
 }
 
 /// Lets a page go that the caller owns and that is in no list; it is counted nowhere, or by a heap that the caller owns.
 ///
 /// Its slices are given back if no block of it is in use.
-pub(crate) fn let_go(page: &'static Page, how: LetGo) {
+pub(crate) fn let_go(page: &'static Page) {
     let slice = page.slice();
     let class = page.class.get() as usize;
+    let counted_by = page.counted_by();
     let mut folded_bytes = 0;
     loop {
         if let Some(list) = page.remote.take() {
             folded_bytes += dirt_of(list.count, page.block_bytes.get());
-            match page.counted_by() {
+            match counted_by {
                 Some(heap) => heap.fold(page, list),
                 None => fold(page, list),
             }
         }
+        let figures = page.figures();
         if page.used.get() == 0 {
-            if let Some(heap) = page.counted_by() {
-                heap.discharge(page.figures());
+            if let Some(heap) = counted_by {
+                heap.discharge(figures);
             }
             return retire(page, arena::tick());
         }
         let has_room = page.has_room();
-        let figures = page.figures();
-        let uncounted = page.counted_by().is_none();
-        let free_bytes = figures.committed_bytes.saturating_sub(figures.live_bytes);
-        page.orphan.set(how.orphan);
         page.left.store(page.used.get(), Ordering::Relaxed);
-        if uncounted {
+        if counted_by.is_none() {
             charge(figures);
-        }
-        if how.orphan {
-            stats::ABANDONED_PAGES.add(1);
         }
         if page.remote.give_away(has_room) {
             // From here on the page may be anybody's.
@@ -127,33 +126,27 @@ pub(crate) fn let_go(page: &'static Page, how: LetGo) {
                     page.remote.set_unmapped();
                 }
                 // What was pushed while somebody had the page was counted by nobody.
-                let dirt = if how.dirty { free_bytes } else { folded_bytes };
-                if dirt != 0 {
-                    add_dirt(dirt);
+                if folded_bytes != 0 {
+                    add_dirt(folded_bytes);
                 }
             }
             return;
         }
-        if uncounted {
+        if counted_by.is_none() {
             discharge(figures);
-        }
-        if how.orphan {
-            stats::ABANDONED_PAGES.sub(1);
         }
     }
 }
 
-/// Makes the caller the owner of an unowned page, and tells whether it was an orphan. The page is counted nowhere then,
-/// unless it came from `heap`, which the caller owns and which counts it still. `None`: it is not unowned.
+/// Makes the caller the owner of an unowned page. The page is counted nowhere then, unless it came from `heap`, which the
+/// caller owns and which counts it still. False: it is not unowned, or somebody else was faster.
 #[inline]
-fn claim(page: &'static Page, heap: Option<&Inner>) -> Option<bool> {
-    let claimed = page.remote.claim()?;
+pub(crate) fn claim(page: &'static Page, heap: Option<&Inner>) -> bool {
+    let Some(claimed) = page.remote.claim() else {
+        return false;
+    };
     if claimed.mapped {
         map::clear(page.slice(), page.class.get() as usize);
-    }
-    let orphan = page.orphan.replace(false);
-    if orphan {
-        stats::ABANDONED_PAGES.sub(1);
     }
     match heap {
         Some(heap) if page.came_from(heap) => {
@@ -170,7 +163,14 @@ fn claim(page: &'static Page, heap: Option<&Inner>) -> Option<bool> {
             fold(page, claimed.list);
         }
     }
-    Some(orphan)
+    true
+}
+
+/// The page has a heap again, or is gone.
+fn is_no_orphan(page: &Page) {
+    if page.orphan.replace(false) {
+        stats::ABANDONED_PAGES.sub(1);
+    }
 }
 
 fn fold(page: &Page, list: List) {
@@ -183,15 +183,9 @@ fn fold(page: &Page, list: List) {
 
 /// Gives the slices of a page back that the caller owns, that is in no list, counted nowhere, and has no block in use.
 fn retire(page: &'static Page, tick: u32) {
-    poison::unused(page.start(), page.bytes());
+    is_no_orphan(page);
     // SAFETY: no block of the page is in use, and it is in no list.
-    unsafe { arena::give_back(page.start(), page.slices.get() as usize, tick) };
-}
-
-/// Claims a page that came from this heap. False: somebody else was faster.
-#[inline]
-pub(crate) fn claim_back(page: &'static Page, heap: &Inner) -> bool {
-    claim(page, Some(heap)).is_some()
+    unsafe { page.give_back(tick) };
 }
 
 /// A page of this class with room in it, claimed for the heap.
@@ -208,21 +202,16 @@ pub(crate) fn take(class: usize, heap: &Inner) -> Option<&'static Page> {
 fn take_slow(class: usize, heap: &Inner) -> Option<&'static Page> {
     while let Some(slice) = map::find(class) {
         let page = slice.page();
-        let Some(orphan) = claim(page, Some(heap)) else {
+        if !claim(page, Some(heap)) {
             continue;
-        };
+        }
         // A bit that stayed behind may name a page that serves another class now.
         if page.class.get() as usize == class && page.used.get() != 0 {
+            is_no_orphan(page);
             stats::RECLAIMED_PAGES.add(1);
             return Some(page);
         }
-        let_go(
-            page,
-            LetGo {
-                orphan,
-                dirty: false,
-            },
-        );
+        let_go(page);
     }
     None
 }
@@ -273,16 +262,8 @@ pub(crate) unsafe fn push(page: &'static Page, block: NonNull<u8>, from: Option<
     }
     // Relaxed: the push has acquired what giving the page away released, so `left` is of then, unless the page was
     // claimed since; and whoever claimed it has seen the block in its list.
-    if pushed.count == page.left.load(Ordering::Relaxed)
-        && let Some(orphan) = claim(page, None)
-    {
-        let_go(
-            page,
-            LetGo {
-                orphan,
-                dirty: false,
-            },
-        );
+    if pushed.count == page.left.load(Ordering::Relaxed) && claim(page, None) {
+        let_go(page);
         scavenger::nudge();
     }
 }
@@ -300,9 +281,7 @@ pub(crate) fn new_run(
     bytes: usize,
 ) -> &'static Page {
     // SAFETY: the run was claimed or mapped just now.
-    let page = unsafe { Slice::of(start.addr().get()) }.page();
-    page.reset(ptr::null(), kind, slices, bytes);
-    page.used.set(1);
+    let page = unsafe { Page::of_run(start, ptr::null(), kind, slices, bytes) };
     charge(Figures::of_run(bytes));
     page
 }
@@ -316,7 +295,7 @@ pub(crate) unsafe fn free_run(page: &'static Page) {
     discharge(Figures::of_run(page.block_bytes.get()));
     page.used.set(0);
     // SAFETY: passed on.
-    unsafe { page.give_run_back() };
+    unsafe { page.give_back(arena::tick()) };
     scavenger::nudge();
 }
 
@@ -333,9 +312,9 @@ pub(crate) fn sweep(limit_pages: usize) {
         }
         let _working = fork::work();
         let page = slice.page();
-        let Some(orphan) = claim(page, None) else {
+        if !claim(page, None) {
             continue;
-        };
+        }
         if page.used.get() == 0 {
             retire(page, tick);
             continue;
@@ -345,12 +324,6 @@ pub(crate) fn sweep(limit_pages: usize) {
             hole::release_free(&hole::Uncounted, page, tick, &|| false);
             page.set_swept();
         }
-        let_go(
-            page,
-            LetGo {
-                orphan,
-                dirty: false,
-            },
-        );
+        let_go(page);
     }
 }
