@@ -60,7 +60,8 @@ fn a_closed_peer_is_readable_and_a_full_one_not_writable() {
     assert!(wait(Interest::Both, MS));
     assert!(!wait(Interest::Readable, MS));
     drop(theirs);
-    assert!(wait(Interest::Readable, MS));
+    // Not at once: a child that another test starts holds a copy until it runs its program.
+    assert!(wait(Interest::Readable, Duration::from_secs(10)));
 }
 
 #[test]

@@ -34,6 +34,29 @@ fn after(delay: Duration, trigger: Trigger) -> thread::JoinHandle<()> {
     })
 }
 
+/// Has the event come a little after the heap was lent: however late this thread gets to its wait, the steps are made.
+fn once_lent(c: &mut Recorder, trigger: Trigger) {
+    let mut trigger = Some(trigger);
+    c.when_lent = Some(Box::new(move || {
+        if let Some(trigger) = trigger.take() {
+            drop(after(5 * MS, trigger));
+        }
+    }));
+}
+
+/// Has the event come a little after step number `nth` (from 0) has begun.
+fn once_in_step(c: &mut Recorder, nth: u32, trigger: Trigger) {
+    let mut trigger = Some(trigger);
+    c.in_step = Some(Box::new(move |made| {
+        spin(Duration::from_micros(50));
+        if made == nth
+            && let Some(trigger) = trigger.take()
+        {
+            drop(after(5 * MS, trigger));
+        }
+    }));
+}
+
 #[test]
 fn ready_at_once_starts_steps_and_lends_nothing() {
     for_all(|waiting, sleeper| {
@@ -125,7 +148,7 @@ fn the_timeout_is_what_is_left_after_steps() {
 fn with_nothing_to_collect_the_heap_is_lent_at_once() {
     for_all(|waiting, sleeper| {
         let mut c = Recorder::default();
-        let event = after(20 * MS, waiting.trigger());
+        once_lent(&mut c, waiting.trigger());
         assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
         assert_eq!(
             c.calls(),
@@ -134,7 +157,6 @@ fn with_nothing_to_collect_the_heap_is_lent_at_once() {
             waiting.name()
         );
         assert_eq!(sleeper.stats().parks, 1);
-        event.join().unwrap();
     });
 }
 
@@ -142,12 +164,11 @@ fn with_nothing_to_collect_the_heap_is_lent_at_once() {
 fn a_collector_that_finishes_is_lent() {
     for_all(|waiting, sleeper| {
         let mut c = Recorder::working(5);
-        let event = after(20 * MS, waiting.trigger());
+        once_lent(&mut c, waiting.trigger());
         assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
         let mut expected = vec![Call::Step; 5];
         expected.extend([Call::Lend, Call::TakeBack]);
         assert_eq!(c.calls(), expected, "{}", waiting.name());
-        event.join().unwrap();
     });
 }
 
@@ -157,12 +178,11 @@ fn work_that_another_thread_has_done_is_not_missed() {
         let mut c = Recorder::working(100);
         let done = Rc::clone(&c.done_by_another);
         c.in_step = Some(Box::new(move |made| done.set(made == 2)));
-        let event = after(5 * MS, waiting.trigger());
+        once_lent(&mut c, waiting.trigger());
         assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
         let mut expected = vec![Call::Step; 3];
         expected.extend([Call::Lend, Call::TakeBack]);
         assert_eq!(c.calls(), expected, "{}", waiting.name());
-        event.join().unwrap();
     });
 }
 
@@ -170,13 +190,11 @@ fn work_that_another_thread_has_done_is_not_missed() {
 fn an_event_from_another_thread_ends_the_steps() {
     for_all(|waiting, sleeper| {
         let mut c = Recorder::working(u32::MAX);
-        c.in_step = Some(Box::new(|_| spin(Duration::from_micros(50))));
-        let event = after(10 * MS, waiting.trigger());
+        once_in_step(&mut c, 3, waiting.trigger());
         assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
         assert_eq!(c.count(Call::Lend), 0, "{}", waiting.name());
         assert!(c.count(Call::Step) > 0, "{}", waiting.name());
         assert_eq!(sleeper.stats().step_overrun.count(), 1);
-        event.join().unwrap();
     });
 }
 
@@ -337,7 +355,10 @@ fn each_switch_forbids_its_part() {
             });
             let mut c = Recorder::working(3);
             c.phase = phase;
-            let event = after(5 * MS, waiting.trigger());
+            match lends {
+                0 => once_in_step(&mut c, 2, waiting.trigger()),
+                _ => once_lent(&mut c, waiting.trigger()),
+            }
             assert!(waiting.wait(&mut sleeper, &mut c, None));
             assert_eq!(
                 c.count(Call::Step),
@@ -351,7 +372,6 @@ fn each_switch_forbids_its_part() {
                 "{} {switches:?}",
                 waiting.name()
             );
-            event.join().unwrap();
         });
     }
 }
