@@ -4,6 +4,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use crate::recorder::policy;
 use sleepy_gc::collections::{GcStr, GcTail, GcVec};
 use sleepy_gc::idle::{Collector, Interest, Policy, Sleeper, Switches};
 use sleepy_gc::{Arena, Budget, Rootable};
@@ -41,7 +42,7 @@ fn wait(sleeper: &mut Sleeper, arena: &mut Strings, time: Duration) {
 #[test]
 fn garbage_is_gone_after_a_wait_and_what_lives_is_not() {
     let mut arena = arena(1000);
-    let mut sleeper = Sleeper::new(Policy::default());
+    let mut sleeper = Sleeper::new(policy());
     wait(&mut sleeper, &mut arena, 100 * MS);
     let floor_bytes = arena.hint().live_bytes;
     for _ in 0..5 {
@@ -63,7 +64,7 @@ fn garbage_is_gone_after_a_wait_and_what_lives_is_not() {
 #[test]
 fn with_nothing_new_no_cycle_starts() {
     let mut arena = arena(1000);
-    let mut sleeper = Sleeper::new(Policy::default());
+    let mut sleeper = Sleeper::new(policy());
     make_garbage(&arena, 600 << 10);
     wait(&mut sleeper, &mut arena, 100 * MS);
     let started = sleeper.stats().cycles_started;
@@ -77,7 +78,7 @@ fn with_nothing_new_no_cycle_starts() {
 #[test]
 fn steps_beside_a_big_live_heap_are_short() {
     let mut arena = arena(200_000);
-    let mut sleeper = Sleeper::new(Policy::default());
+    let mut sleeper = Sleeper::new(policy());
     for _ in 0..8 {
         make_garbage(&arena, 2 << 20);
         let (ours, mut theirs) = UnixStream::pair().unwrap();
@@ -104,7 +105,7 @@ fn an_arena_without_idle_work_keeps_its_garbage_until_a_step_is_due() {
     let mut arena = arena(10);
     let mut sleeper = Sleeper::new(Policy {
         switches: Switches::OFF,
-        ..Policy::default()
+        ..policy()
     });
     make_garbage(&arena, 100 << 10);
     let before = arena.hint().allocated_bytes_since_cycle;

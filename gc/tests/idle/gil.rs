@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::recorder::policy;
 use parking_lot::{Condvar, Mutex};
 use sleepy_gc::collections::{GcStr, GcTail, GcVec};
 use sleepy_gc::idle::{
@@ -62,7 +63,7 @@ fn no_step_is_made_while_somebody_waits_for_the_lock() {
         drop(guard);
     });
     let mut guard = LOCK.lock();
-    let mut sleeper = Sleeper::new(Policy::default());
+    let mut sleeper = Sleeper::new(policy());
     assert!(
         sleeper
             .wait_fd(&mut guard, ours.as_fd(), Interest::Readable, None)
@@ -90,7 +91,7 @@ fn threads_of_one_arena_collect_for_one_another() {
         .map(|n| {
             let gil = Arc::clone(&gil);
             thread::spawn(move || {
-                let mut sleeper = Sleeper::new(Policy::default());
+                let mut sleeper = Sleeper::new(policy());
                 let mut arena = gil.lock();
                 let mut most_bytes = 0;
                 for turn in 0..30 {
@@ -117,7 +118,7 @@ fn threads_of_one_arena_collect_for_one_another() {
 #[test]
 fn the_lock_is_free_while_its_holder_waits() {
     let gil = Gil::new(Strings::new(|_| GcVec::new()));
-    let mut sleeper = Sleeper::new(Policy::default());
+    let mut sleeper = Sleeper::new(policy());
     let mut off = Sleeper::new(Policy::off());
     for sleeper in [&mut sleeper, &mut off] {
         let mut arena = gil.lock();
@@ -176,7 +177,7 @@ fn sleep_beside_a_producer(
         let (id, sleeper_id) = std::sync::mpsc::channel();
         let sleeper = scope.spawn(|| {
             let id = id;
-            let mut sleeper = Sleeper::new(Policy::default());
+            let mut sleeper = Sleeper::new(policy());
             let mut arena = gil.lock();
             // SAFETY: always sound.
             id.send(unsafe { libc::gettid() }).unwrap();
@@ -266,7 +267,7 @@ fn a_cycle_that_a_thread_leaves_half_way_is_finished_by_another() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     thread::scope(|scope| {
         let sleeper = scope.spawn(|| {
-            let mut sleeper = Sleeper::new(Policy::default());
+            let mut sleeper = Sleeper::new(policy());
             let fd = ours.as_fd();
             let ready = sleeper.wait_fd(&mut gil.lock(), fd, Interest::Readable, None);
             assert!(ready.unwrap());
@@ -295,7 +296,7 @@ fn a_mutex_under_the_interpreter_lock_does_not_deadlock() {
         for n in 0..6u32 {
             let (gil, mutex, turn_over) = (&gil, &mutex, &turn_over);
             scope.spawn(move || {
-                let mut sleeper = Sleeper::new(Policy::default());
+                let mut sleeper = Sleeper::new(policy());
                 let mut arena = gil.lock();
                 for turn in 0..TURNS {
                     make_garbage(&arena, 4 << 10);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::recorder::{Call, Recorder};
+use crate::recorder::{Call, Recorder, policy};
 use parking_lot::{Condvar, Mutex};
 use polling::{Events, Poller};
 use sleepy_gc::idle::{FlockOp, Interest, Policy, Queue, RecvError, SendError, Sleeper};
@@ -16,7 +16,7 @@ use sleepy_gc::idle::{FlockOp, Interest, Policy, Queue, RecvError, SendError, Sl
 const MS: Duration = Duration::from_millis(1);
 
 fn sleeper() -> Sleeper {
-    Sleeper::new(Policy::default())
+    Sleeper::new(policy())
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use sleepy_gc::idle::{Collector, IdleHint};
+use sleepy_gc::idle::{Collector, IdleHint, Policy};
 use sleepy_gc::{Budget, CollectionPhase, Progress};
 
 /// What a wait did with the collector, in order.
@@ -14,6 +14,15 @@ pub enum Call {
     Step,
     Lend,
     TakeBack,
+}
+
+/// The usual policy, whatever else the machine is doing: braked it would leave cycles for later.
+pub fn policy() -> Policy {
+    Policy {
+        busy_price_percent: 100,
+        short_memory_price_percent: 100,
+        ..Policy::default()
+    }
 }
 
 type Hook = Box<dyn FnMut()>;

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use crate::recorder::{Call, Recorder};
+use crate::recorder::{Call, Recorder, policy};
 use sleepy_gc::idle::{Interest, Policy, Sleeper, Switches};
 
 const MS: Duration = Duration::from_millis(1);
@@ -40,7 +40,7 @@ fn wait_10_ms(sleeper: &mut Sleeper, c: &mut Recorder) {
 
 #[test]
 fn enough_garbage_starts_a_cycle_before_the_heap_is_lent() {
-    let mut sleeper = Sleeper::new(Policy::default());
+    let mut sleeper = Sleeper::new(policy());
     let mut c = allocated(384 << 10);
     wait_10_ms(&mut sleeper, &mut c);
     assert_eq!(c.calls(), CYCLE);
@@ -50,7 +50,7 @@ fn enough_garbage_starts_a_cycle_before_the_heap_is_lent() {
 
 #[test]
 fn little_garbage_is_left_in_short_waits() {
-    let mut sleeper = Sleeper::new(Policy::default());
+    let mut sleeper = Sleeper::new(policy());
     let mut c = allocated(100 << 10);
     wait_10_ms(&mut sleeper, &mut c);
     assert_eq!(c.calls(), [Call::Lend, Call::TakeBack]);
@@ -58,7 +58,7 @@ fn little_garbage_is_left_in_short_waits() {
 
 #[test]
 fn a_sleep_known_to_be_long_collects_first() {
-    let mut sleeper = Sleeper::new(Policy::default());
+    let mut sleeper = Sleeper::new(policy());
     let mut c = allocated(100 << 10);
     sleeper.sleep(&mut c, 60 * MS);
     assert_eq!(c.calls(), CYCLE);
@@ -67,7 +67,7 @@ fn a_sleep_known_to_be_long_collects_first() {
 #[test]
 fn a_wait_that_turns_out_long_is_woken_once_to_collect() {
     let (ours, _theirs) = UnixStream::pair().unwrap();
-    let mut sleeper = Sleeper::new(Policy::default());
+    let mut sleeper = Sleeper::new(policy());
     let mut c = allocated(100 << 10);
     let begun = Instant::now();
     let ready = sleeper
@@ -82,7 +82,7 @@ fn a_wait_that_turns_out_long_is_woken_once_to_collect() {
 #[test]
 fn with_nothing_to_win_nothing_wakes() {
     let (ours, _theirs) = UnixStream::pair().unwrap();
-    let mut sleeper = Sleeper::new(Policy::default());
+    let mut sleeper = Sleeper::new(policy());
     for bytes in [0, 8 << 10] {
         let mut c = allocated(bytes);
         sleeper
@@ -94,7 +94,7 @@ fn with_nothing_to_win_nothing_wakes() {
 
 #[test]
 fn a_collector_that_always_wants_and_never_frees_is_soon_left_alone() {
-    let mut sleeper = Sleeper::new(Policy::default());
+    let mut sleeper = Sleeper::new(policy());
     let mut c = Recorder {
         cycle_steps: 3,
         ..Recorder::default()
@@ -128,7 +128,7 @@ fn a_collector_whose_steps_do_nothing_is_left_alone() {
             block()
         }
     }
-    let mut sleeper = Sleeper::new(Policy::default());
+    let mut sleeper = Sleeper::new(policy());
     let mut c = Stale(0);
     sleeper.sleep(&mut c, 300 * MS);
     assert_eq!(c.0, 1000);
@@ -141,7 +141,7 @@ fn without_the_start_switch_only_a_cycle_under_way_goes_on() {
             start: false,
             ..Switches::ON
         },
-        ..Policy::default()
+        ..policy()
     });
     let mut c = allocated(64 << 20);
     sleeper.sleep(&mut c, 60 * MS);
@@ -150,7 +150,7 @@ fn without_the_start_switch_only_a_cycle_under_way_goes_on() {
 
 #[test]
 fn steps_fit_into_what_is_left() {
-    let mut sleeper = Sleeper::new(Policy::default());
+    let mut sleeper = Sleeper::new(policy());
     let mut c = Recorder::working(u32::MAX);
     c.in_step = Some(Box::new(|_| crate::recorder::spin(MS / 20)));
     sleeper.sleep(&mut c, 2 * MS);
@@ -168,7 +168,7 @@ fn steps_fit_into_what_is_left() {
 
 #[test]
 fn forced_steps_are_counted_apart() {
-    let mut sleeper = Sleeper::new(Policy::default());
+    let mut sleeper = Sleeper::new(policy());
     let mut c = Recorder::working(4);
     sleeper.forced_step(&mut c, sleepy_gc::Budget::Work(1 << 10));
     sleeper.sleep(&mut c, MS);

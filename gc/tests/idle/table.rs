@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::recorder::{Call, Recorder, spin};
+use crate::recorder::{Call, Recorder, policy, spin};
 use crate::waits::{Trigger, Waiting, all};
 use sleepy_gc::idle::{Policy, Sleeper, Switches};
 
@@ -13,7 +13,7 @@ const MS: Duration = Duration::from_millis(1);
 
 fn for_all(mut check: impl FnMut(&mut dyn Waiting, &mut Sleeper)) {
     for mut waiting in all() {
-        let mut sleeper = Sleeper::new(Policy::default());
+        let mut sleeper = Sleeper::new(policy());
         check(&mut *waiting, &mut sleeper);
     }
 }
@@ -351,7 +351,7 @@ fn each_switch_forbids_its_part() {
         for_all(|waiting, _| {
             let mut sleeper = Sleeper::new(Policy {
                 switches,
-                ..Policy::default()
+                ..policy()
             });
             let mut c = Recorder::working(3);
             c.phase = phase;
@@ -391,7 +391,7 @@ fn switches_work_alone_and_together() {
         for phase in [Marking, Sweeping, Sleeping] {
             let mut sleeper = Sleeper::new(Policy {
                 switches,
-                ..Policy::default()
+                ..policy()
             });
             let mut c = match phase {
                 Sleeping => Recorder {
