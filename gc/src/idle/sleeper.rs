@@ -66,7 +66,7 @@ const MIN_STEP_NS: u64 = 2_000;
 /// until the next wait: its word is only a hint.
 const MAX_EMPTY_STEPS: u32 = 1_000;
 
-/// How long a wait that was rung for lets the lock alone when it is kept from a cycle under way;
+/// How long a wait that was rung for lets the lock alone when it is kept from a cycle under way, or from starting one;
 /// twice as long each time, up to a second.
 const FIRST_RETRY_NS: u64 = 1_000_000;
 const MAX_RETRIES: u32 = 10;
@@ -459,8 +459,8 @@ impl Sleeper {
     }
 
     /// How long to block: as long as there is time, or until the wait counts as a long one if a
-    /// cycle is worth starting then, or for a while if it was rung for a cycle that it can't go on
-    /// with because the lock is wanted.
+    /// cycle is worth starting then, or for a while if it was rung for a cycle that it can't start or
+    /// go on with because the lock is wanted.
     fn look_again_in<C: Collector>(
         &self,
         c: &C,
@@ -468,12 +468,15 @@ impl Sleeper {
         elapsed_ns: u64,
         left_ns: Option<u64>,
     ) -> Option<u64> {
-        if span.rung && c.contended() && c.has_work() {
+        let starts = self.policy.switches.starts();
+        let is_wanted =
+            || c.has_work() || starts && self.start.is_worth_a_long_wait(&self.policy, &c.hint());
+        if span.rung && c.contended() && is_wanted() {
             let again_ns = FIRST_RETRY_NS << span.retries;
             span.retries = (span.retries + 1).min(MAX_RETRIES);
             return Some(left_ns.map_or(again_ns, |ns| ns.min(again_ns)));
         }
-        if !self.policy.switches.starts() || c.contended() || c.has_work() {
+        if !starts || c.contended() || c.has_work() {
             return left_ns;
         }
         let hint = c.hint();

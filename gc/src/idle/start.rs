@@ -91,9 +91,13 @@ impl StartRule {
         elapsed_ns: u64,
     ) -> Option<u64> {
         let long_ns = ns_of(policy.long_wait);
-        let worth =
-            elapsed_ns < long_ns && tells_allocation(hint) && self.is_worth(policy, hint, true);
+        let worth = elapsed_ns < long_ns && self.is_worth_a_long_wait(policy, hint);
         worth.then_some(long_ns)
+    }
+
+    /// Whether a cycle would be worth starting in a long wait.
+    pub(super) fn is_worth_a_long_wait(&self, policy: &Policy, hint: &IdleHint) -> bool {
+        tells_allocation(hint) && self.is_worth(policy, hint, true)
     }
 
     fn is_worth(&self, policy: &Policy, hint: &IdleHint, long: bool) -> bool {
