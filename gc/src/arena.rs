@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use crate::collect::Collect;
 use crate::heap::{Context, Goal, RootTrace};
-use crate::idle::{Collector, IdleHint};
+use crate::idle::{Collector, IdleHint, Policy};
 use crate::metrics::Metrics;
 use crate::mutation::{Finalization, Mutation};
 use crate::pacing::MAX_STEP_BYTES;
@@ -359,11 +359,15 @@ where
     }
 
     fn wants_cycle(&self, _hint: &IdleHint) -> bool {
-        self.context.wants_cycle()
+        !self.has_work() && Policy::wants_cycle(self.context.allocated_since_start())
     }
 
     fn hint(&self) -> IdleHint {
-        self.context.hint()
+        IdleHint {
+            allocated_bytes_since_cycle: self.context.allocated_since_start(),
+            live_bytes: self.context.live_bytes(),
+            ..IdleHint::default()
+        }
     }
 
     fn phase(&self) -> Option<CollectionPhase> {

@@ -9,8 +9,8 @@ use crate::collect::{Collect, Trace};
 use crate::collections::{GcStr, GcTail};
 use crate::error::AllocError;
 use crate::gc::{Gc, Invariant};
-use crate::heap::{Context, Marker, Stage, Tail, VTable, WeakContainer, WeakOps};
-use crate::mutation::{Finalization, Mutation};
+use crate::heap::{Context, Marker, Stage, Tail, VTable, WeakOps};
+use crate::mutation::Mutation;
 use crate::weak::GcWeak;
 
 /// Which side of an entry does not keep it alive.
@@ -224,12 +224,7 @@ where
         return;
     }
     if from == 0 {
-        // SAFETY: the buffer is an object of the arena; `()` is valid at any address.
-        let object = unsafe { Gc::from_ptr(ptr.as_ptr().cast()) };
-        marker.register(WeakContainer {
-            object,
-            ops: &<Of<(PhantomData<&'gc ()>, K, V)> as Tables>::OPS,
-        });
+        marker.register(ptr, &<Of<(PhantomData<&'gc ()>, K, V)> as Tables>::OPS);
     }
     let end = buffer.len().min(from + SLICE_SLOTS);
     marker.count_elements::<Slot<K, V>>(end - from.min(end));
@@ -287,9 +282,9 @@ fn trace_slot<'gc, K, V>(
 ///
 /// `object` is the live buffer of an `EphemeronMap` of these types.
 unsafe fn run_stage<'gc, K, V>(
-    object: NonNull<()>,
+    object: NonNull<u8>,
     stage: Stage,
-    fc: &Finalization<'_>,
+    context: &Context,
     fuel: &mut usize,
 ) -> bool
 where
@@ -311,7 +306,6 @@ where
         (Stage::Values, _) => false,
         (Stage::Clear, _) => true,
     };
-    let context = fc.context();
     while head.cursor.get() < buffer.len() {
         if *fuel == 0 {
             return false;

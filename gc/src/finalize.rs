@@ -14,9 +14,9 @@
 use std::{cell::Cell, fmt, marker::PhantomData, ptr::NonNull};
 
 use crate::{
-    AllocError, Finalization, Gc, Mutation,
+    AllocError, Gc, Mutation,
     collect::{Collect, Trace},
-    heap::{Marker, Stage, VTable, WeakContainer, WeakOps, drop_nothing},
+    heap::{Context, Marker, Stage, VTable, WeakOps, drop_nothing},
 };
 
 /// A queue of objects that have become unreachable.
@@ -304,10 +304,10 @@ impl<'gc, T: ?Sized + 'gc> Tables for Of<(PhantomData<&'gc ()>, PhantomData<T>)>
 unsafe fn trace_lists<'gc, T: ?Sized + 'gc>(ptr: NonNull<u8>, _from: usize, marker: &mut Marker) {
     // SAFETY: the caller's contract.
     let lists: Gc<'gc, Lists<'gc, T>> = unsafe { Gc::from_ptr(ptr.as_ptr().cast()) };
-    marker.register(WeakContainer {
-        object: Gc::erase(lists),
-        ops: &<Of<(PhantomData<&'gc ()>, PhantomData<T>)> as Tables>::OPS,
-    });
+    marker.register(
+        ptr,
+        &<Of<(PhantomData<&'gc ()>, PhantomData<T>)> as Tables>::OPS,
+    );
     lists.kept.set(None);
     // The last ready entry is reached from the first one, the kept one from the first registered one.
     marker.trace(&lists.registered.first.get());
@@ -319,9 +319,9 @@ unsafe fn trace_lists<'gc, T: ?Sized + 'gc>(ptr: NonNull<u8>, _from: usize, mark
 /// # Safety
 /// `object` is a live `Lists<T>`, and everything that can be reached is marked.
 unsafe fn find_dead<'gc, T: ?Sized + 'gc>(
-    object: NonNull<()>,
+    object: NonNull<u8>,
     _stage: Stage,
-    fc: &Finalization<'_>,
+    context: &Context,
     fuel: &mut usize,
 ) -> bool {
     // SAFETY: the caller's contract.
@@ -340,11 +340,11 @@ unsafe fn find_dead<'gc, T: ?Sized + 'gc>(
             return false;
         }
         *fuel = fuel.saturating_sub(size_of::<Entry<'gc, T>>());
-        if fc.context().is_marked(entry.object.raw()) {
+        if context.is_marked(entry.object.raw()) {
             lists.kept.set(Some(entry));
         } else {
             // Everything that is stored here is marked: the entries are reachable, and the object is from now on.
-            fc.context().shade(entry.object.raw());
+            context.shade(entry.object.raw());
             lists.registered.remove_after(before, entry);
             lists.ready.push_back(entry);
         }

@@ -81,6 +81,7 @@ pub mod collections;
 pub mod dynamic_roots;
 pub mod ephemeron;
 mod error;
+mod face;
 pub mod finalize;
 mod gc;
 mod heap;

@@ -3,9 +3,7 @@
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-use crate::gc::Gc;
-use crate::heap::{Context, Marker, Stage, VTable, WeakContainer, WeakOps};
-use crate::mutation::Finalization;
+use crate::heap::{Context, Marker, Stage, VTable, WeakOps};
 
 /// Entries of a segment that is split rather than grown.
 const SPLIT_CAPACITY: usize = 128;
@@ -237,12 +235,7 @@ const SLICE_PLACES: usize = 64;
 unsafe fn trace_directory(ptr: NonNull<u8>, from: usize, marker: &mut Marker) {
     let this = ptr.cast::<Directory>();
     if from == 0 {
-        // SAFETY: a directory is an object of the arena; `()` is valid at any address.
-        let object = unsafe { Gc::from_ptr(ptr.as_ptr().cast()) };
-        marker.register(WeakContainer {
-            object,
-            ops: &DIRECTORY_OPS,
-        });
+        marker.register(ptr, &DIRECTORY_OPS);
     }
     // SAFETY: the caller's contract.
     let count = unsafe { this.as_ref() }.count.get();
@@ -263,13 +256,12 @@ unsafe fn trace_directory(ptr: NonNull<u8>, from: usize, marker: &mut Marker) {
 ///
 /// `object` is a live directory.
 unsafe fn clear_directory(
-    object: NonNull<()>,
+    object: NonNull<u8>,
     _stage: Stage,
-    fc: &Finalization<'_>,
+    context: &Context,
     fuel: &mut usize,
 ) -> bool {
     let this = object.cast::<Directory>();
-    let context = fc.context();
     // SAFETY: the caller's contract; places exist and segments are alive.
     unsafe {
         let head = this.as_ref();

@@ -7,7 +7,6 @@ use super::mark::Marker;
 use super::meter::Meter;
 use super::special::Stage;
 use super::zeal::Zealous;
-use crate::idle::{IdleHint, Policy};
 use crate::metrics::Cause;
 use crate::step::{Budget, CollectionPhase, Progress};
 
@@ -56,7 +55,7 @@ impl Context {
         events::cycle_begins(&self.metrics, cause);
         // What is reserved but not used is not counted as allocated before the start.
         self.close_spaces();
-        let period = self.hint().allocated_bytes_since_cycle;
+        let period = self.allocated_since_start();
         self.period_bytes
             .set(period.max(self.period_bytes.get() / 2));
         self.allocated_at_start.set(self.metrics.allocated_bytes());
@@ -71,23 +70,18 @@ impl Context {
         self.metrics.set_phase(CollectionPhase::Marking);
     }
 
-    /// What is known about the heap, for the decision whether a cycle is worth starting.
-    pub(crate) fn hint(&self) -> IdleHint {
+    /// Bytes allocated since the last cycle began.
+    pub(crate) fn allocated_since_start(&self) -> usize {
         let allocated = self
             .metrics
             .allocated_bytes()
             .saturating_sub(self.allocated_at_start.get());
-        IdleHint {
-            allocated_bytes_since_cycle: usize::try_from(allocated).unwrap_or(usize::MAX),
-            live_bytes: self.metrics.live_bytes(),
-            ..IdleHint::default()
-        }
+        usize::try_from(allocated).unwrap_or(usize::MAX)
     }
 
-    /// Whether enough was allocated for a cycle to be worth a thought; prices are the sleeper's.
-    pub(crate) fn wants_cycle(&self) -> bool {
-        self.phase.get() == Phase::Sleeping
-            && Policy::wants_cycle(self.hint().allocated_bytes_since_cycle)
+    /// Bytes that the last cycle has found alive.
+    pub(crate) fn live_bytes(&self) -> usize {
+        self.metrics.live_bytes()
     }
 
     /// Works towards a goal.

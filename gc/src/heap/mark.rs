@@ -6,10 +6,8 @@ use super::context::{Context, Phase};
 use super::cycle::RootTrace;
 use super::meter::Meter;
 use super::page::{PageRef, TRACED, WAITED_FOR};
-use super::special::{Special, WeakContainer};
+use super::special::{Special, WeakOps};
 use super::waiting::Waiter;
-use crate::collect::{CollectorToken, Trace};
-use crate::{Gc, GcWeak};
 
 /// Objects that are fetched into the cache before they are traced.
 const PREFETCHED: usize = 8;
@@ -141,11 +139,20 @@ impl Marker {
         self.late
     }
 
-    /// Remembers a container that takes part in the decision what is dead.
-    pub(crate) fn register(&mut self, container: WeakContainer<'_>) {
+    /// Remembers that a weak pointer names an object.
+    #[inline]
+    pub(crate) fn mark_weak(&mut self, object: NonNull<u8>) {
+        self.ticks += 1;
         if !self.is_probe() {
-            self.context()
-                .register(container.object.raw(), container.ops);
+            self.context().shade_weak(object);
+        }
+    }
+
+    /// Remembers a container that takes part in the decision what is dead: the object that holds its state, and what
+    /// it does.
+    pub(crate) fn register(&mut self, object: NonNull<u8>, ops: &'static WeakOps) {
+        if !self.is_probe() {
+            self.context().register(object, ops);
         }
     }
 
@@ -166,26 +173,6 @@ impl Marker {
             std::mem::take(&mut self.ticks) + 1,
             std::mem::take(&mut self.bytes),
         )
-    }
-}
-
-impl<'gc> Trace<'gc> for Marker {
-    #[inline(always)]
-    fn trace_gc(&mut self, gc: Gc<'gc, ()>) {
-        self.mark(gc.raw());
-    }
-
-    #[inline]
-    fn trace_gc_weak(&mut self, gc: GcWeak<'gc, ()>) {
-        self.ticks += 1;
-        if !self.is_probe() {
-            self.context().shade_weak(gc.inner().raw());
-        }
-    }
-
-    #[inline]
-    fn __collector(&self) -> Option<CollectorToken> {
-        Some(CollectorToken::STOPPED)
     }
 }
 
@@ -428,7 +415,7 @@ impl Context {
     }
 
     /// Remembers a container for the stages of this cycle.
-    pub(crate) fn register(&self, object: NonNull<u8>, ops: &'static super::WeakOps) {
+    pub(crate) fn register(&self, object: NonNull<u8>, ops: &'static WeakOps) {
         let mut specials = self.specials.borrow_mut();
         if specials.try_reserve(1).is_err() {
             super::out_of_memory();
@@ -437,7 +424,7 @@ impl Context {
     }
 
     /// Remembers a container that was made while others are being cleared, with entries that may be dead.
-    pub(crate) fn register_in_clear(&self, object: NonNull<u8>, ops: &'static super::WeakOps) {
+    pub(crate) fn register_in_clear(&self, object: NonNull<u8>, ops: &'static WeakOps) {
         if self.phase.get() == Phase::Clearing {
             self.register(object, ops);
         }

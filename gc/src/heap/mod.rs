@@ -5,6 +5,8 @@
 //! Context ─▶ cache ─▶ Space (vtable, class) ─▶ open Page ─▶ reserved cells
 //! ```
 //!
+//! The core knows vtables: no `Collect`, no `Gc`, no `Mutation`. These are the face's, which stands on it (`face.rs`).
+//!
 //! One noun a file: `source` (memory), `page` (side tables), `space` (pages of a type), `alloc`, `mark`, `special` (weak
 //! containers), `sweep`, `cycle` (phases), `context` (the state of it all).
 
@@ -34,7 +36,7 @@ use std::ptr::NonNull;
 pub(crate) use context::Context;
 pub(crate) use cycle::{Goal, RootTrace};
 pub(crate) use mark::Marker;
-pub(crate) use special::{Stage, WeakContainer, WeakOps};
+pub(crate) use special::{Stage, WeakOps};
 pub(crate) use tail::Tail;
 pub(crate) use vtable::{DROPPED, VTable};
 pub use zeal::set_zeal;

@@ -4,8 +4,6 @@ use std::ptr::NonNull;
 
 use super::context::Context;
 use super::meter::Meter;
-use crate::gc::Gc;
-use crate::mutation::Finalization;
 use crate::pacing::STAGE_DIVISOR;
 
 /// When a container is asked, once everything reachable is marked.
@@ -34,17 +32,9 @@ pub(crate) struct WeakOps {
     ///
     /// # Safety
     ///
-    /// The pointer is the object that was registered, alive.
-    pub(crate) run: unsafe fn(NonNull<()>, Stage, &Finalization<'_>, &mut usize) -> bool,
-}
-
-/// A container that a trace has met.
-#[derive(Clone, Copy)]
-pub(crate) struct WeakContainer<'gc> {
-    /// The object that holds the container's state.
-    pub(crate) object: Gc<'gc, ()>,
-    /// What it does.
-    pub(crate) ops: &'static WeakOps,
+    /// The pointer is the object that was registered, alive, in this context, whose marking has come to its end with
+    /// nothing gray left.
+    pub(crate) run: unsafe fn(NonNull<u8>, Stage, &Context, &mut usize) -> bool,
 }
 
 /// A container of the cycle under way.
@@ -79,14 +69,7 @@ impl Context {
                 let mut fuel = Meter::PIECE_BYTES;
                 // SAFETY: the object was registered in this cycle and is alive until its sweep. The context is one
                 // whose marking has come to its end with nothing gray left.
-                complete = unsafe {
-                    (special.ops.run)(
-                        special.object.cast(),
-                        stage,
-                        Finalization::from_context(self),
-                        &mut fuel,
-                    )
-                };
+                complete = unsafe { (special.ops.run)(special.object, stage, self, &mut fuel) };
                 meter.spend(
                     (Meter::PIECE_BYTES - fuel) / 16 + 8,
                     (Meter::PIECE_BYTES - fuel) / STAGE_DIVISOR,
