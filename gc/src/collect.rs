@@ -69,7 +69,7 @@ pub trait Trace<'gc> {
     fn trace_gc_weak(&mut self, gc: GcWeak<'gc, ()>);
 
     /// Traces a part of a value; nothing happens if its type needs no trace.
-    #[inline]
+    #[inline(always)]
     fn trace<C: Collect<'gc> + ?Sized>(&mut self, value: &C)
     where
         Self: Sized,

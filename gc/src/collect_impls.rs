@@ -150,7 +150,7 @@ unsafe impl<'gc, T: Collect<'gc>> Collect<'gc> for Option<T> {
     const NEEDS_TRACE: bool = T::NEEDS_TRACE;
     const SEND: bool = T::SEND;
 
-    #[inline]
+    #[inline(always)]
     fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
         if let Some(value) = self {
             cc.trace(value);

@@ -41,7 +41,7 @@ impl<'gc, T: ?Sized + 'gc> Clone for Gc<'gc, T> {
 unsafe impl<'gc, T: ?Sized + 'gc> Collect<'gc> for Gc<'gc, T> {
     const SEND: bool = true;
 
-    #[inline]
+    #[inline(always)]
     fn trace<C: Trace<'gc>>(&self, cc: &mut C) {
         cc.trace_gc(Self::erase(*self));
     }

@@ -12,6 +12,10 @@ use super::waiting::Waiter;
 /// Objects that are fetched into the cache before they are traced.
 const PREFETCHED: usize = 8;
 
+/// A pointer looked at, in [`Marker::cost`]. What one trace counts stays below 256 GiB and 2^26 pointers, or else its count of
+/// pointers wraps, which does no harm.
+pub(super) const TICK: u64 = 1 << 38;
+
 /// What may be scanned of stacks beyond twice their size, before one step scans them to their end: a program that runs
 /// between steps could otherwise keep ahead of the scan for ever.
 const LATE_SLACK_BYTES: usize = 1 << 20;
@@ -21,10 +25,8 @@ pub(crate) struct Marker {
     context: NonNull<Context>,
     /// Whether the trace under way comes from the queue of stacks.
     late: bool,
-    /// Pointers looked at.
-    ticks: usize,
-    /// Bytes of objects marked.
-    bytes: usize,
+    /// What was done: bytes of objects marked, and above them ([`TICK`]) pointers looked at.
+    cost: u64,
     /// What a probe has found, and from which element on it is to be looked at: a probe changes nothing.
     #[cfg(any(debug_assertions, feature = "zeal"))]
     probe: Option<Vec<(NonNull<u8>, usize)>>,
@@ -35,8 +37,7 @@ impl Marker {
         Self {
             context: NonNull::from(context),
             late: false,
-            ticks: 0,
-            bytes: 0,
+            cost: 0,
             #[cfg(any(debug_assertions, feature = "zeal"))]
             probe: None,
         }
@@ -93,15 +94,31 @@ impl Marker {
         if self.find(object, 0) {
             return;
         }
-        self.ticks += 1;
         // SAFETY: only objects are marked.
         let page = unsafe { PageRef::of(object) };
-        if page.set_marked(page.bit_of(object)) {
-            self.bytes += page.mark_bytes;
-            let flags = page.flags.get();
-            if flags != 0 {
-                self.context().newly_marked(object, flags);
-            }
+        if !page.set_marked(page.bit_of(object)) {
+            self.cost = self.cost.wrapping_add(TICK);
+            return;
+        }
+        self.cost = self.cost.wrapping_add(page.mark_cost);
+        match page.flags.get() {
+            0 => {}
+            TRACED if self.context().gray.push_in_chunk(object) => {}
+            _ => self.mark_rare(object),
+        }
+    }
+
+    /// Queues a marked object where that takes more than a store.
+    #[cold]
+    #[inline(never)]
+    fn mark_rare(&self, object: NonNull<u8>) {
+        // SAFETY: only objects are marked.
+        let flags = unsafe { PageRef::of(object) }.flags.get();
+        if flags & TRACED != 0 {
+            self.context().push_gray(object);
+        }
+        if flags & WAITED_FOR != 0 {
+            self.context().resume_waiters(object);
         }
     }
 
@@ -112,8 +129,16 @@ impl Marker {
     /// Counts elements of a tail that were traced.
     #[inline]
     pub(crate) fn count_elements<T>(&mut self, count: usize) {
-        self.ticks += 4 + count / 8;
-        self.bytes += count * size_of::<T>().max(1);
+        self.spend(4 + count / 8, count * size_of::<T>().max(1));
+    }
+
+    /// Counts work.
+    #[inline(always)]
+    fn spend(&mut self, ticks: usize, bytes: usize) {
+        self.cost = self
+            .cost
+            .wrapping_add((ticks as u64).wrapping_mul(TICK))
+            .wrapping_add(bytes as u64);
     }
 
     /// Queues the rest of a trace, from an element on.
@@ -142,7 +167,7 @@ impl Marker {
     /// Remembers that a weak pointer names an object.
     #[inline]
     pub(crate) fn mark_weak(&mut self, object: NonNull<u8>) {
-        self.ticks += 1;
+        self.spend(1, 0);
         if !self.is_probe() {
             self.context().shade_weak(object);
         }
@@ -167,12 +192,11 @@ impl Marker {
         self.context().waiting.add(key, Waiter { map, from })
     }
 
-    /// The cost so far, which starts anew.
+    /// Pointers looked at and bytes marked so far; both start anew.
     fn take_cost(&mut self) -> (usize, usize) {
-        (
-            std::mem::take(&mut self.ticks) + 1,
-            std::mem::take(&mut self.bytes),
-        )
+        let cost = std::mem::take(&mut self.cost);
+        #[allow(clippy::cast_possible_truncation, reason = "what a step can do fits")]
+        ((cost / TICK) as usize + 1, (cost % TICK) as usize)
     }
 }
 
@@ -195,11 +219,21 @@ impl Drop for Requeue<'_> {
     }
 }
 
-/// The objects on their way into the cache, oldest first.
+/// The objects on their way into the cache, and the one that is being traced: queued again where a trace panics.
 struct Ring<'a> {
     context: &'a Context,
-    objects: [NonNull<u8>; PREFETCHED],
-    start: usize,
+    objects: [Option<NonNull<u8>>; PREFETCHED],
+    current: Option<NonNull<u8>>,
+    /// The element from which on `current` is traced.
+    from: usize,
+}
+
+/// Where a [`Ring`] stands, beside it so that it can be kept in registers: in the ring, what a panic needs, it could not.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The oldest object is here or, in a ring that is not full, behind.
+    at: usize,
+    /// How many objects there are.
     len: usize,
 }
 
@@ -207,38 +241,100 @@ impl<'a> Ring<'a> {
     fn new(context: &'a Context) -> Self {
         Self {
             context,
-            objects: [NonNull::dangling(); PREFETCHED],
-            start: 0,
-            len: 0,
+            objects: [None; PREFETCHED],
+            current: None,
+            from: 0,
         }
     }
 
     /// The next gray object; others are fetched meanwhile.
     #[inline(always)]
-    fn next(&mut self) -> Option<NonNull<u8>> {
-        while self.len < PREFETCHED {
-            let Some(object) = self.context.gray.pop() else {
-                break;
-            };
+    fn next(&mut self, place: &mut Place) -> Option<NonNull<u8>> {
+        let gray = &self.context.gray;
+        while let Some(object) = gray.pop() {
+            if place.len == 0 && gray.is_empty() {
+                // The only one, as in a long list.
+                return Some(object);
+            }
             prefetch(object);
-            self.objects[(self.start + self.len) % PREFETCHED] = object;
-            self.len += 1;
+            let slot = &mut self.objects[place.at % PREFETCHED];
+            place.at += 1;
+            match slot.replace(object) {
+                None => place.len += 1,
+                oldest => return oldest,
+            }
         }
-        if self.len == 0 {
+        if place.len == 0 {
             return None;
         }
-        let object = self.objects[self.start];
-        self.start = (self.start + 1) % PREFETCHED;
-        self.len -= 1;
-        Some(object)
+        place.len -= 1;
+        loop {
+            place.at += 1;
+            let oldest = self.objects[(place.at - 1) % PREFETCHED].take();
+            if oldest.is_some() {
+                return oldest;
+            }
+        }
+    }
+
+    /// Traces what is to be traced when no object is gray; false where there is nothing.
+    #[cold]
+    #[inline(never)]
+    fn trace_rare(&mut self, marker: &mut Marker) -> bool {
+        let Some((object, from)) = self.next_rare() else {
+            return false;
+        };
+        marker.spend(1, 0);
+        self.current = Some(object);
+        self.from = from;
+        // SAFETY: as in `run`.
+        unsafe { (PageRef::of(object).trace)(object, from, marker) };
+        self.current = None;
+        self.from = 0;
+        true
+    }
+
+    fn next_rare(&mut self) -> Option<(NonNull<u8>, usize)> {
+        while let Some(object) = self.context.again.pop() {
+            // SAFETY: only objects are queued.
+            let page = unsafe { PageRef::of(object) };
+            if page.set_marked(page.bit_of(object)) {
+                if page.flags.get() & WAITED_FOR != 0 {
+                    self.context.resume_waiters(object);
+                }
+                return Some((object, 0));
+            }
+        }
+        self.context.slices.pop()
+    }
+
+    /// Traces what is gray, until so many pointers were looked at or nothing is left; whether something may be left.
+    #[inline(always)]
+    fn run(&mut self, place: &mut Place, marker: &mut Marker, ticks: usize) -> bool {
+        let end = ticks as u64 * TICK;
+        while marker.cost < end {
+            let Some(object) = self.next(place) else {
+                if self.trace_rare(marker) {
+                    continue;
+                }
+                return false;
+            };
+            self.current = Some(object);
+            // SAFETY: only live objects are queued, and their page's `trace` is theirs. No callback is running.
+            unsafe { (PageRef::of(object).trace)(object, 0, marker) };
+        }
+        self.current = None;
+        true
     }
 }
 
 impl Drop for Ring<'_> {
     fn drop(&mut self) {
-        for nth in 0..self.len {
-            self.context
-                .push_gray(self.objects[(self.start + nth) % PREFETCHED]);
+        for &object in self.objects.iter().flatten() {
+            self.context.push_gray(object);
+        }
+        if let Some(object) = self.current {
+            self.context.push_slice(object, self.from);
         }
     }
 }
@@ -309,27 +405,16 @@ impl Context {
             self.account(marker, meter);
         }
         let mut ring = Ring::new(self);
+        let mut place = Place { at: 0, len: 0 };
         loop {
             if meter.is_empty() {
                 return false;
             }
-            if let Some(object) = ring.next() {
-                self.trace(marker, object, 0);
-            } else if let Some(object) = self.again.pop() {
-                // SAFETY: only objects are queued.
-                let page = unsafe { PageRef::of(object) };
-                if page.set_marked(page.bit_of(object)) {
-                    if page.flags.get() & WAITED_FOR != 0 {
-                        self.resume_waiters(object);
-                    }
-                    self.trace(marker, object, 0);
-                }
-            } else if let Some((object, from)) = self.slices.pop() {
-                self.trace(marker, object, from);
-            } else {
+            let more = ring.run(&mut place, marker, meter.ticks_of_marking());
+            self.account(marker, meter);
+            if !more {
                 return true;
             }
-            self.account(marker, meter);
         }
     }
 
@@ -349,7 +434,7 @@ impl Context {
             late: marker.late,
         };
         // SAFETY: only live objects are queued, and their page's vtable is theirs. No callback is running.
-        unsafe { (PageRef::of(object).vtable.trace)(object, from, marker) };
+        unsafe { (PageRef::of(object).trace)(object, from, marker) };
         std::mem::forget(requeue);
     }
 
@@ -372,17 +457,6 @@ impl Context {
             }
         });
         self.account(marker, meter);
-    }
-
-    /// What follows when an object of a page with these flags was marked.
-    #[inline]
-    pub(super) fn newly_marked(&self, object: NonNull<u8>, flags: u8) {
-        if flags & TRACED != 0 {
-            self.push_gray(object);
-        }
-        if flags & WAITED_FOR != 0 {
-            self.resume_waiters(object);
-        }
     }
 
     #[cold]
@@ -442,8 +516,8 @@ impl Context {
         if self.barrier.get() {
             let mut marker = Marker::new(self);
             marker.mark(object);
-            self.marked_bytes
-                .set(self.marked_bytes.get() + marker.bytes);
+            let (_, bytes) = marker.take_cost();
+            self.marked_bytes.set(self.marked_bytes.get() + bytes);
         }
     }
 

@@ -8,6 +8,9 @@ use crate::step::Budget;
 /// Pointers looked at between two looks at the clock: about 1 µs of work, some µs where memory is cold and others use it too.
 const TICKS_PER_LOOK: usize = 64;
 
+/// Bytes that marking an object counts for, roughly.
+const BYTES_PER_TICK: usize = 64;
+
 /// A budget that is being used up.
 ///
 /// Work is counted twice: in bytes, for pacing and for byte budgets, and in ticks (a pointer looked at, roughly), which
@@ -58,6 +61,17 @@ impl Meter {
             Limit::Bytes(bytes) => self.work_bytes >= bytes,
             Limit::None => false,
             Limit::Until(_) => self.ticks >= self.next_look && self.look(),
+        }
+    }
+
+    /// How many pointers marking may look at before it comes back to the budget.
+    #[inline]
+    pub(super) fn ticks_of_marking(&self) -> usize {
+        match self.limit {
+            Limit::Bytes(bytes) => {
+                (bytes.saturating_sub(self.work_bytes) / BYTES_PER_TICK).clamp(1, TICKS_PER_LOOK)
+            }
+            Limit::Until(_) | Limit::None => TICKS_PER_LOOK,
         }
     }
 

@@ -26,6 +26,7 @@ use std::ptr::NonNull;
 
 use sleepy_alloc::pages::UNIT_BYTES;
 
+use super::mark::{Marker, TICK};
 use super::source::{self, PAGE_BYTES, PAGE_UNITS, Source};
 use super::vtable::VTable;
 
@@ -35,7 +36,7 @@ pub(super) const TRACED: u8 = 1;
 pub(super) const WAITED_FOR: u8 = 2;
 
 /// What marking a tail counts for, besides its elements.
-const TAIL_MARK_BYTES: usize = 16;
+const TAIL_MARK_BYTES: u64 = 16;
 
 /// A descriptor.
 #[repr(C)]
@@ -49,9 +50,11 @@ pub(super) struct Page {
     /// Units that are released to the allocator, a bit each; 0 in a page of one cell.
     released: Cell<u16>,
     pub(super) vtable: &'static VTable,
+    /// The vtable's, for marking.
+    pub(super) trace: unsafe fn(NonNull<u8>, usize, &mut Marker),
     pub(super) cell_bytes: usize,
-    /// What marking an object counts for; the elements of a traced tail count when they are traced.
-    pub(super) mark_bytes: usize,
+    /// What marking an object counts for ([`TICK`]); the elements of a traced tail count when they are traced.
+    pub(super) mark_cost: u64,
     pub(super) base: NonNull<u8>,
     /// The weak table, if there is one.
     weak: Cell<Option<NonNull<Cell<u64>>>>,
@@ -160,12 +163,14 @@ impl PageRef {
             listed: Cell::new(false),
             released: Cell::new(0),
             vtable,
+            trace: vtable.trace,
             cell_bytes,
-            mark_bytes: if vtable.needs_trace && vtable.object_bytes == 0 {
-                TAIL_MARK_BYTES
-            } else {
-                cell_bytes
-            },
+            mark_cost: TICK
+                + if vtable.needs_trace && vtable.object_bytes == 0 {
+                    TAIL_MARK_BYTES
+                } else {
+                    cell_bytes as u64
+                },
             base,
             weak: Cell::new(None),
             cells: cells as u32,
@@ -272,8 +277,11 @@ impl PageRef {
     pub(super) fn set_marked(&self, bit: Bit) -> bool {
         let word = self.mark(bit.word);
         let old = word.get();
+        if old & bit.mask != 0 {
+            return false;
+        }
         word.set(old | bit.mask);
-        old & bit.mask == 0
+        true
     }
 
     /// Takes the mark back.

@@ -1,28 +1,44 @@
 //! Stacks of work that grow by chunks: a push never moves what is there.
 
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
+use std::mem::MaybeUninit;
+use std::ptr;
 
 /// Elements of a chunk.
 const CHUNK: usize = 1024;
 
+type Chunk<T> = Box<[MaybeUninit<T>]>;
+
 /// A stack, usable through a shared reference.
-pub(super) struct Stack<T> {
+///
+/// `base ≤ top ≤ limit` in the chunk that is pushed to and popped from, all three null while there is none.
+pub(super) struct Stack<T: Copy> {
+    /// Where the next element goes.
+    top: Cell<*mut T>,
+    base: Cell<*mut T>,
+    limit: Cell<*mut T>,
+    /// Whether there are elements in other chunks.
+    more: Cell<bool>,
     chunks: UnsafeCell<Chunks<T>>,
 }
 
 struct Chunks<T> {
-    /// All full but the last, which is not empty.
-    full: Vec<Vec<T>>,
-    /// The one that is pushed to and popped from.
-    top: Vec<T>,
+    /// All full but the last, which `top` points into.
+    used: Vec<Chunk<T>>,
+    /// An empty one, so that a stack that goes to and fro over the edge of a chunk allocates nothing.
+    spare: Option<Chunk<T>>,
 }
 
-impl<T> Stack<T> {
+impl<T: Copy> Stack<T> {
     pub(super) const fn new() -> Self {
         Self {
+            top: Cell::new(ptr::null_mut()),
+            base: Cell::new(ptr::null_mut()),
+            limit: Cell::new(ptr::null_mut()),
+            more: Cell::new(false),
             chunks: UnsafeCell::new(Chunks {
-                full: Vec::new(),
-                top: Vec::new(),
+                used: Vec::new(),
+                spare: None,
             }),
         }
     }
@@ -36,53 +52,95 @@ impl<T> Stack<T> {
     }
 
     /// Pushes; false where there is no memory.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&self, value: T) -> bool {
-        let chunks = self.chunks();
-        if chunks.top.len() == chunks.top.capacity() && !Self::make_room(chunks) {
+        self.push_in_chunk(value) || self.push_in_next(value)
+    }
+
+    /// Pushes where that needs no other chunk.
+    #[inline(always)]
+    pub(super) fn push_in_chunk(&self, value: T) -> bool {
+        let top = self.top.get();
+        if top == self.limit.get() {
             return false;
         }
-        // SAFETY of the order: there is room, so this does not allocate.
-        chunks.top.push(value);
+        // SAFETY: below the limit there is room in the chunk.
+        unsafe {
+            top.write(value);
+            self.top.set(top.add(1));
+        }
         true
     }
 
     #[cold]
-    fn make_room(chunks: &mut Chunks<T>) -> bool {
-        let mut fresh = Vec::new();
-        if chunks.full.try_reserve(1).is_err() || fresh.try_reserve_exact(CHUNK).is_err() {
+    #[inline(never)]
+    fn push_in_next(&self, value: T) -> bool {
+        let chunks = self.chunks();
+        let fresh = chunks.spare.take().or_else(|| {
+            let mut fresh = Vec::new();
+            fresh.try_reserve_exact(CHUNK).ok()?;
+            fresh.resize_with(CHUNK, MaybeUninit::uninit);
+            Some(fresh.into_boxed_slice())
+        });
+        let Some(mut fresh) = fresh.filter(|_| chunks.used.try_reserve(1).is_ok()) else {
             return false;
-        }
-        let old = std::mem::replace(&mut chunks.top, fresh);
-        if old.capacity() != 0 {
-            chunks.full.push(old);
-        }
-        true
+        };
+        self.enter(&mut fresh, 0);
+        self.more.set(!chunks.used.is_empty());
+        chunks.used.push(fresh);
+        self.push_in_chunk(value)
     }
 
-    #[inline]
+    /// Has `top` point into a chunk, behind so many elements.
+    fn enter(&self, chunk: &mut Chunk<T>, len: usize) {
+        let elements = chunk.as_mut_ptr_range();
+        self.base.set(elements.start.cast());
+        self.limit.set(elements.end.cast());
+        // SAFETY: a chunk has at least `len` elements.
+        self.top.set(unsafe { elements.start.add(len) }.cast());
+    }
+
+    #[inline(always)]
     pub(super) fn pop(&self) -> Option<T> {
-        let chunks = self.chunks();
-        match chunks.top.pop() {
-            None => {
-                chunks.top = chunks.full.pop()?;
-                chunks.top.pop()
-            }
-            value => value,
+        if self.top.get() == self.base.get() {
+            return if self.more.get() {
+                self.pop_before()
+            } else {
+                None
+            };
+        }
+        // SAFETY: between base and top each element is written.
+        unsafe {
+            let top = self.top.get().sub(1);
+            self.top.set(top);
+            Some(top.read())
         }
     }
 
-    #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    #[cold]
+    #[inline(never)]
+    fn pop_before(&self) -> Option<T> {
         let chunks = self.chunks();
-        chunks.top.is_empty() && chunks.full.is_empty()
+        chunks.spare = chunks.used.pop();
+        self.more.set(chunks.used.len() > 1);
+        self.enter(chunks.used.last_mut()?, CHUNK);
+        self.pop()
+    }
+
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.top.get() == self.base.get() && !self.more.get()
     }
 
     /// Frees the memory of an empty stack.
     pub(super) fn reset(&self) {
+        self.top.set(ptr::null_mut());
+        self.base.set(ptr::null_mut());
+        self.limit.set(ptr::null_mut());
+        self.more.set(false);
         *self.chunks() = Chunks {
-            full: Vec::new(),
-            top: Vec::new(),
+            used: Vec::new(),
+            spare: None,
         };
     }
 }
@@ -94,12 +152,33 @@ mod tests {
     #[test]
     fn a_stack_of_many_chunks_gives_back_what_it_got() {
         let stack = Stack::new();
+        assert!(stack.is_empty() && stack.pop().is_none());
         for n in 0..5 * CHUNK {
             assert!(stack.push(n));
         }
         for n in (0..5 * CHUNK).rev() {
+            assert!(!stack.is_empty());
             assert_eq!(stack.pop(), Some(n));
         }
         assert!(stack.is_empty() && stack.pop().is_none());
+        stack.reset();
+        assert!(stack.push(7) && stack.pop() == Some(7) && stack.is_empty());
+    }
+
+    #[test]
+    fn a_stack_that_goes_to_and_fro_over_an_edge_keeps_its_order() {
+        let stack = Stack::new();
+        for n in 0..CHUNK {
+            stack.push(n);
+        }
+        for _ in 0..3 {
+            stack.push(CHUNK);
+            stack.push(CHUNK + 1);
+            assert_eq!(
+                [stack.pop(), stack.pop(), stack.pop()],
+                [Some(CHUNK + 1), Some(CHUNK), Some(CHUNK - 1)]
+            );
+            stack.push(CHUNK - 1);
+        }
     }
 }
