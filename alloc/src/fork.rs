@@ -10,11 +10,19 @@
 use crate::heap::inner;
 use crate::lock::RawLock;
 use crate::{arena, idle, late, options, os, scavenger};
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 static WORK: RawLock = RawLock::new();
 /// Somebody waits to fork, so a sweep had better stop. Relaxed: a request.
 static WANTED: AtomicBool = AtomicBool::new(false);
+
+/// How many forks led from the first process to this one. Relaxed: written by the only thread of a new process.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// How many forks led from the first process to this one.
+pub(crate) fn generation() -> u32 {
+    GENERATION.load(Ordering::Relaxed)
+}
 
 /// The work lock, until it is dropped.
 pub(crate) struct Work(());
@@ -61,6 +69,7 @@ extern "C" fn in_parent() {
 }
 
 extern "C" fn in_child() {
+    GENERATION.fetch_add(1, Ordering::Relaxed);
     os::reset_after_fork();
     scavenger::reset();
     arena::recount();

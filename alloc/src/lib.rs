@@ -67,6 +67,7 @@
 //! | `hole`, `page` | free units inside used pages; descriptors and free lists |
 //! | `arena`, `units`, `bitmap` | address space, slices, the state of each unit |
 //! | `park`, `schedule`, [`lock`] | the words on which threads agree, checked with loom |
+//! | `hook` | what the owner of a lent heap leaves to be done, checked with them |
 //! | `options`, `numa`, `stats` | what the program and the environment chose; which memory is near; counters |
 //! | `os` | system calls |
 //!
@@ -95,6 +96,10 @@ mod global;
 mod heap;
 #[cfg(not(loom))]
 mod hole;
+#[cfg(not(loom))]
+mod hook;
+#[cfg(loom)]
+pub mod hook;
 #[cfg(not(loom))]
 mod idle;
 #[cfg(not(loom))]
@@ -155,13 +160,13 @@ mod unowned;
 #[cfg(not(loom))]
 pub use global::SleepyAlloc;
 #[cfg(not(loom))]
-pub use heap::{Heap, Parked};
+pub use heap::{Heap, Parked, SweepHook};
 #[cfg(not(loom))]
 pub use idle::{idle, idle_end, idle_start, with_thread_heap};
 #[cfg(not(loom))]
 pub use options::{AlreadyStarted, Options};
 #[cfg(not(loom))]
-pub use scavenger::purge_now;
+pub use scavenger::{has_scavenger, purge_now};
 #[cfg(not(loom))]
 pub use stats::{Stats, print_stats, stats};
 

@@ -91,6 +91,13 @@ impl ParkWord {
         self.futex.word.load(Ordering::Relaxed) & RECLAIM != 0
     }
 
+    /// Whether the heap is being swept. Asked by whoever has it, who knows then that it is the sweeper: nobody else changes the
+    /// state meanwhile. Relaxed for that reason.
+    #[inline]
+    pub fn is_swept(&self) -> bool {
+        self.futex.word.load(Ordering::Relaxed) & STATE == SWEEPING
+    }
+
     /// The scavenger gives the heap up. Release publishes what it did to the owner's acquire.
     pub fn give_up(&self) {
         // One exclusive-or turns SWEEPING into PARKED and leaves the owner's flags alone.

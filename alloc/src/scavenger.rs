@@ -5,7 +5,7 @@
 //! allocates nothing; every signal but those of faults is blocked on it. After a fork the child starts its own when it
 //! needs one.
 //!
-//! A turn: look at every heap (sweep those that are due and parked), then give back every unit that is due (see
+//! A turn: look at every heap (do what owners of parked ones have left, sweep those that are due and parked), then give back every unit that is due (see
 //! [`crate::flight`]), then ask the policy when to come back. When a turn finds nothing it leaves the schedule, looks
 //! once more, and sleeps until it is woken; see [`crate::schedule`].
 //!
@@ -44,6 +44,20 @@ const INLINE_BYTES: usize = 8 << 20;
 /// Whether there is a scavenger, or can be one.
 fn is_available() -> bool {
     options::scavenger() && STATE.load(Ordering::Relaxed) != REFUSED
+}
+
+/// Whether parked heaps are swept by another thread. False where an option says so, or where the system gives no thread: then each
+/// park does a bounded part of the work itself, at most once per interval, and lends nothing.
+///
+/// # Example
+/// ```
+/// if !sleepy_alloc::has_scavenger() {
+///     // Nobody will do what this thread leaves undone.
+/// }
+/// ```
+#[must_use]
+pub fn has_scavenger() -> bool {
+    is_available()
 }
 
 /// Sees to it that the scavenger looks at what was published just now. True: that took a wake.
@@ -161,6 +175,12 @@ fn turn() -> Turn {
 }
 
 fn look_at(heap: &'static Inner, now_ns: u64, turn: &mut Turn) {
+    // At once, and not when the heap has been dirty for a while: what dead objects hold can age only when it has been found. A look
+    // costs a turn, so the scavenger stays on its schedule after it: parks that leave work do not wake it more often than that.
+    if heap.hook.bytes() != 0 && heap.park.is_parked() {
+        sweep_claimed(heap, |stop| heap.do_left(stop));
+        turn.heap_later = true;
+    }
     match heap
         .pace
         .plan(heap.park.is_parked(), heap.dirt(), now_ns, turn)
@@ -190,15 +210,26 @@ fn look_at_unowned(now_ns: u64, turn: &mut Turn) {
 
 /// Claims and sweeps a heap. `None`: it is not parked; false: its owner wanted it back.
 fn sweep_parked(heap: &'static Inner, now_ns: u64) -> Option<bool> {
+    sweep_claimed(heap, |stop| {
+        let complete = heap.do_left(stop) && heap.sweep(stop);
+        if complete {
+            heap.pace.swept(now_ns);
+            heap.sweep_wanted.store(false, Ordering::Relaxed);
+        }
+        complete
+    })
+}
+
+/// Claims a heap, and has `sweep` work on it until its owner wants it back. `None`: it is not parked; false: it was wanted back.
+fn sweep_claimed(
+    heap: &'static Inner,
+    sweep: impl FnOnce(&dyn Fn() -> bool) -> bool,
+) -> Option<bool> {
     let _working = fork::work();
     if !heap.park.claim() {
         return None;
     }
-    let complete = heap.sweep(&|| heap.park.is_reclaimed() || fork::is_wanted());
-    if complete {
-        heap.pace.swept(now_ns);
-        heap.sweep_wanted.store(false, Ordering::Relaxed);
-    }
+    let complete = sweep(&|| heap.park.is_reclaimed() || fork::is_wanted());
     heap.park.give_up();
     stats::PARKED_SWEEPS.add(1);
     stats::ABORTED_SWEEPS.add(u64::from(!complete));
@@ -207,7 +238,7 @@ fn sweep_parked(heap: &'static Inner, now_ns: u64) -> Option<bool> {
 
 /// Does a bounded part of the scavenger's work on the calling thread, which owns `heap`: at most once per interval.
 #[cold]
-pub(crate) fn work_inline(heap: &Inner) {
+pub(crate) fn work_inline(heap: &'static Inner) {
     let now_ns = os::now_ns();
     let last_ns = INLINE_AT_NS.load(Ordering::Relaxed);
     let due = now_ns.saturating_sub(last_ns) >= options::min_interval_ns();
@@ -218,6 +249,7 @@ pub(crate) fn work_inline(heap: &Inner) {
     {
         return;
     }
+    heap.do_left_slice();
     heap.sweep_slice();
     unowned::sweep(INLINE_PAGES);
     let tick = arena::advance_tick(now_ns, options::purge_delay_ns());
@@ -232,7 +264,7 @@ pub(crate) fn work_inline(heap: &Inner) {
 /// The owner calls this with its heap in hand. `let_go` is called right before the heap is lent; from then on the owner
 /// does not touch it until it has taken it back.
 #[cold]
-pub(crate) fn lend(heap: &Inner, let_go: impl FnOnce()) -> bool {
+pub(crate) fn lend(heap: &'static Inner, let_go: impl FnOnce()) -> bool {
     if !is_available() {
         work_inline(heap);
         return false;
@@ -240,7 +272,7 @@ pub(crate) fn lend(heap: &Inner, let_go: impl FnOnce()) -> bool {
     if heap.sweep_wanted.load(Ordering::Relaxed) {
         heap.sweep_slice();
     }
-    let is_dirty = heap.dirt() >= purge::GATE_BYTES;
+    let is_dirty = heap.dirt() + heap.hook.bytes() >= purge::GATE_BYTES;
     if is_dirty {
         let_go();
         heap.park.lend();

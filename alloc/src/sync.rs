@@ -1,9 +1,9 @@
 //! The atomics and the futex that the words on which threads agree are built on; loom's in a model, the real ones else.
 
 #[cfg(not(loom))]
-pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Tells the processor that this is a spin loop. All of ours are bounded, and a model that yielded here would not see
 /// what happens when the other side is late.
@@ -81,5 +81,46 @@ impl Futex {
     pub(crate) fn wake_one(&self) {
         let _queue = self.queue.lock().unwrap();
         self.changed.notify_one();
+    }
+}
+
+/// A value that one thread at a time uses, as some word says; a model finds those that do so at the same time.
+#[cfg(not(loom))]
+#[repr(transparent)]
+pub(crate) struct Plain<T>(core::cell::Cell<T>);
+
+#[cfg(not(loom))]
+impl<T: Copy> Plain<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(core::cell::Cell::new(value))
+    }
+
+    pub(crate) fn get(&self) -> T {
+        self.0.get()
+    }
+
+    pub(crate) fn set(&self, value: T) {
+        self.0.set(value);
+    }
+}
+
+/// The model of it.
+#[cfg(loom)]
+pub(crate) struct Plain<T>(loom::cell::UnsafeCell<T>);
+
+#[cfg(loom)]
+impl<T: Copy> Plain<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(loom::cell::UnsafeCell::new(value))
+    }
+
+    pub(crate) fn get(&self) -> T {
+        // SAFETY: the caller has what the value belongs to; loom checks that.
+        self.0.with(|value| unsafe { *value })
+    }
+
+    pub(crate) fn set(&self, value: T) {
+        // SAFETY: as in `get`.
+        self.0.with_mut(|place| unsafe { *place = value });
     }
 }

@@ -5,6 +5,8 @@
 //! the park word says so.
 
 use super::recent::RecentlyFull;
+use crate::Heap;
+use crate::hook::Slot;
 use crate::lock::RawLock;
 use crate::pace::Pace;
 use crate::page::{EMPTY_PAGE, Page};
@@ -85,6 +87,8 @@ pub(crate) struct Inner {
     pub(crate) floor: Figure,
     /// Who owns the heap.
     pub(crate) park: CachePadded<ParkWord>,
+    /// What the owner leaves to be done while the heap is lent. Used by whoever has the heap, as `park` says.
+    pub(crate) hook: Slot<Heap>,
     /// The owner is to sweep a slice itself: the scavenger did not find the heap parked, or had to break off. Relaxed:
     /// a request, which publishes nothing.
     pub(crate) sweep_wanted: AtomicBool,
@@ -134,6 +138,7 @@ impl Inner {
             holed: Figure::new(),
             floor: Figure::new(),
             park: CachePadded::new(ParkWord::new()),
+            hook: Slot::new(),
             sweep_wanted: AtomicBool::new(false),
             pace: Pace::new(),
             cursor: Cell::new(ptr::null()),
@@ -163,6 +168,7 @@ impl Inner {
         self.sweep_wanted.store(false, Ordering::Relaxed);
         self.pace.reset();
         self.mid_sweep.set(false);
+        self.hook.forget();
         self.remote_dirt.store(0, Ordering::Relaxed);
     }
 

@@ -5,7 +5,7 @@ use super::small::{push, remove};
 use crate::arena::{self, SLICE_BYTES, Slice, UNIT_BYTES, UNITS_PER_SLICE};
 use crate::page::{Kind, Page};
 use crate::units::mask_of;
-use crate::{poison, scavenger, unowned};
+use crate::{poison, unowned};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
@@ -64,7 +64,7 @@ impl Inner {
         self.committed.sub(page.block_bytes.get());
         // SAFETY: the caller gives the run up, and it is in no list any more.
         unsafe { page.give_back(arena::tick()) };
-        scavenger::nudge();
+        self.nudge();
     }
 
     /// Makes a large block serve another size where it is, with the free slices behind it if need be; false if it has to

@@ -15,6 +15,7 @@
 mod bin;
 #[cfg(any(test, sleepy_check))]
 mod check;
+mod delegate;
 pub(crate) mod inner;
 mod large;
 mod recent;
@@ -30,6 +31,7 @@ use allocator_api2::alloc::{AllocError, Allocator};
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::ptr::{self, NonNull};
+pub use delegate::SweepHook;
 use inner::Inner;
 use large::Fresh;
 
@@ -164,13 +166,26 @@ impl Heap {
     /// Lends the heap if it has something to give back; true if it did so now.
     #[inline]
     pub(crate) fn lend(&self) -> bool {
+        self.lend_if(false)
+    }
+
+    /// The heap's state, if it is in the owner's hand.
+    #[inline]
+    fn in_use(&self) -> Option<&'static Inner> {
         let home = self.home.get();
-        if !ptr::eq(self.active.get(), home) || ptr::eq(home, &raw const inner::LENT.0) {
+        let in_use = ptr::eq(self.active.get(), home) && !ptr::eq(home, &raw const inner::LENT.0);
+        in_use.then(|| self.home())
+    }
+
+    /// Lends the heap if it has something to give back, or if the caller says so; true if it did so now.
+    #[inline]
+    fn lend_if(&self, has_more: bool) -> bool {
+        let Some(heap) = self.in_use() else {
             return false;
-        }
-        let heap = self.home();
+        };
         let has_something = heap.dirt_above_lowest() >= purge::GATE_BYTES
-            || scavenger::purgeable_bytes() >= purge::PENDING_GATE_BYTES;
+            || scavenger::purgeable_bytes() >= purge::PENDING_GATE_BYTES
+            || has_more;
         // The handle is emptied first: to start the scavenger the C library may allocate on this thread.
         has_something && scavenger::lend(heap, || self.active.set(&raw const inner::LENT.0))
     }
@@ -179,7 +194,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn own(&self) -> &'static Inner {
         if !ptr::eq(self.active.get(), self.home.get()) {
-            self.take_back();
+            self.take_back_slow();
         }
         self.home()
     }
@@ -194,7 +209,7 @@ impl Heap {
     }
 
     #[cold]
-    fn take_back(&self) {
+    fn take_back_slow(&self) {
         let heap = self.home();
         // A heap that nobody sweeps comes back at once, and the clock is not read for it.
         if !heap.park.try_take_back() {
@@ -202,6 +217,7 @@ impl Heap {
             heap.park.take_back();
             stats::RECLAIM_WAIT_MAX_NS.raise_to(os::now_ns() - asked_ns);
         }
+        heap.hook.forget();
         self.active.set(heap);
     }
 

@@ -155,11 +155,11 @@ impl Inner {
                 page.notify_at.set(NEVER);
             } else {
                 self.free_page(page, arena::tick());
-                scavenger::nudge();
+                self.nudge();
             }
         }
         // Last, as nudging is: starting the scavenger may allocate in this heap.
-        if was_full {
+        if was_full && !self.park.is_swept() {
             scavenger::tell(self);
         }
     }

@@ -38,6 +38,8 @@ pub(crate) static SCAVENGER_TURNS: Counter = Counter::new();
 pub(crate) static SCAVENGER_SLEEPS: Counter = Counter::new();
 pub(crate) static PARKED_SWEEPS: Counter = Counter::new();
 pub(crate) static ABORTED_SWEEPS: Counter = Counter::new();
+pub(crate) static DELEGATED_SWEEPS: Counter = Counter::new();
+pub(crate) static DELEGATED_PIECES: Counter = Counter::new();
 pub(crate) static INLINE_SLICES: Counter = Counter::new();
 pub(crate) static PURGED_BYTES: Counter = Counter::new();
 pub(crate) static PURGE_CALLS: Counter = Counter::new();
@@ -79,6 +81,11 @@ pub struct Stats {
     pub parked_sweeps: u64,
     /// Sweeps that stopped because the owner wanted its heap back.
     pub aborted_sweeps: u64,
+    /// Times that work was done which the owner of a heap had left ([`Heap::park_with`](crate::Heap::park_with)), the aborted ones
+    /// included.
+    pub delegated_sweeps: u64,
+    /// The pieces in which it was done.
+    pub delegated_pieces: u64,
     /// Bounded slices of a sweep that owners did themselves.
     pub inline_slices: u64,
     /// Bytes given back to the OS.
@@ -141,6 +148,8 @@ pub fn stats() -> Stats {
         scavenger_sleeps: SCAVENGER_SLEEPS.get(),
         parked_sweeps: PARKED_SWEEPS.get(),
         aborted_sweeps: ABORTED_SWEEPS.get(),
+        delegated_sweeps: DELEGATED_SWEEPS.get(),
+        delegated_pieces: DELEGATED_PIECES.get(),
         inline_slices: INLINE_SLICES.get(),
         purged_bytes: PURGED_BYTES.get(),
         purge_calls: PURGE_CALLS.get(),

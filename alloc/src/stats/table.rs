@@ -13,7 +13,7 @@ use crate::text::Text;
 
 /// Bytes that a line takes at most.
 const LINE_BYTES: usize = 64;
-const FIGURES: usize = 21;
+const FIGURES: usize = 23;
 /// The column in which numbers end.
 const NUMBERS_END: usize = 42;
 
@@ -77,6 +77,8 @@ fn figures(stats: &Stats) -> [(&'static str, u64); FIGURES] {
         scavenger_sleeps,
         parked_sweeps,
         aborted_sweeps,
+        delegated_sweeps,
+        delegated_pieces,
         inline_slices,
         purged_bytes,
         purge_calls,
@@ -100,6 +102,8 @@ fn figures(stats: &Stats) -> [(&'static str, u64); FIGURES] {
         ("scavenger_sleeps", scavenger_sleeps),
         ("parked_sweeps", parked_sweeps),
         ("aborted_sweeps", aborted_sweeps),
+        ("delegated_sweeps", delegated_sweeps),
+        ("delegated_pieces", delegated_pieces),
         ("inline_slices", inline_slices),
         ("purged_bytes", purged_bytes),
         ("purge_calls", purge_calls),
@@ -135,11 +139,11 @@ mod tests {
         assert_eq!(lines.len(), FIGURES + 1);
         assert_eq!(lines[1], format!("  {:<20}{:>20}", "park_wakes", 3));
         assert_eq!(
-            lines[8],
+            lines[10],
             format!("  {:<20}{:>20}   120.0 MiB", "purged_bytes", 120 << 20)
         );
         assert_eq!(
-            lines[21],
+            lines[23],
             format!("  {:<20}{:>20}   1.2 us", "reclaim_wait_max_ns", 1234)
         );
     }
