@@ -18,7 +18,7 @@ use core::ptr::NonNull;
 /// What a hook does: a bounded piece of the work; true while more is left. `H` is what it may use the heap through.
 ///
 /// # Safety
-/// See `SweepHook::new`.
+/// See `Heap::park_with`.
 pub type Piece<H> = unsafe fn(NonNull<()>, &H) -> bool;
 
 /// A piece of work, with what it works on.
@@ -136,5 +136,64 @@ impl<H> Slot<H> {
             }
         }
         Outcome::Stopped(pieces)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use core::cell::Cell;
+
+    type Count = Cell<u32>;
+
+    /// # Safety
+    /// `data` is a [`Count`] that nobody else uses.
+    unsafe fn count_down(data: NonNull<()>, calls: &Count) -> bool {
+        calls.set(calls.get() + 1);
+        // SAFETY: the caller's contract.
+        let left: &Count = unsafe { data.cast().as_ref() };
+        left.set(left.get() - 1);
+        left.get() != 0
+    }
+
+    fn hook(left: &Count) -> Hook<Count> {
+        Hook {
+            piece: count_down,
+            data: NonNull::from(left).cast(),
+        }
+    }
+
+    #[test]
+    fn work_stops_before_any_piece_and_goes_on_there() {
+        for stop_after in 0..=5 {
+            let (slot, left, calls) = (Slot::new(), Count::new(5), Count::new(0));
+            slot.leave(hook(&left), 100, 0);
+            assert_eq!(slot.bytes(), 100);
+            let first = slot.work(&calls, 0, &|| calls.get() == stop_after);
+            let expected = match stop_after {
+                5 => Outcome::Complete(5),
+                pieces => Outcome::Stopped(pieces),
+            };
+            assert_eq!((first, left.get()), (expected, 5 - stop_after));
+            let second = slot.work(&calls, 0, &|| false);
+            let expected = match stop_after {
+                5 => Outcome::Nothing,
+                pieces => Outcome::Complete(5 - pieces),
+            };
+            assert_eq!((second, left.get(), slot.bytes()), (expected, 0, 0));
+        }
+    }
+
+    #[test]
+    fn what_is_taken_away_or_left_by_another_process_is_not_done() {
+        let (slot, left, calls) = (Slot::new(), Count::new(5), Count::new(0));
+        slot.leave(hook(&left), 0, 0);
+        assert_ne!(slot.bytes(), 0, "a hook that promises nothing is one, too");
+        slot.forget();
+        assert_eq!(slot.work(&calls, 0, &|| false), Outcome::Nothing);
+        slot.leave(hook(&left), 1, 0);
+        assert_eq!(slot.work(&calls, 1, &|| false), Outcome::Nothing);
+        assert_eq!(slot.work(&calls, 0, &|| false), Outcome::Nothing);
+        assert_eq!((left.get(), calls.get(), slot.bytes()), (5, 0, 0));
     }
 }

@@ -1,4 +1,4 @@
-//! The park word, the schedule, the lock, the remote word and the lazy pointer, in every order that the memory model
+//! The park word, what is left with it, the schedule, the lock, the remote word and the lazy pointer, in every order that the memory model
 //! allows.
 //!
 //! `RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 cargo test -p sleepy-alloc --release --test loom`
@@ -8,11 +8,13 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use loom::thread;
+use sleepy_alloc::hook::{Hook, Outcome, Slot};
 use sleepy_alloc::lazy::Lazy;
 use sleepy_alloc::lock::Mutex;
 use sleepy_alloc::park::ParkWord;
 use sleepy_alloc::remote::{List, RemoteWord};
 use sleepy_alloc::schedule::Schedule;
+use std::ptr::NonNull;
 
 /// A heap as far as the models go: a figure that only the one who has the heap may touch. Loom finds every race on it.
 struct Lent {
@@ -111,6 +113,85 @@ fn an_owner_that_sleeps_for_its_heap_is_woken() {
         heap.park.give_up();
         owner.join().unwrap();
         assert_eq!(heap.count(), 2);
+    });
+}
+
+/// A heap with what its owner leaves to be done: to make the figure that many larger.
+struct Delegating {
+    heap: Arc<Lent>,
+    slot: Slot<Lent>,
+}
+
+// SAFETY: whoever touches the slot has the heap, as the park word says; loom checks that.
+unsafe impl Sync for Delegating {}
+// SAFETY: as above.
+unsafe impl Send for Delegating {}
+
+/// # Safety
+/// `data` is a counter that is the caller's to touch.
+unsafe fn touch_once_more(data: NonNull<()>, heap: &Lent) -> bool {
+    heap.touch();
+    // SAFETY: the caller's contract; loom checks it.
+    let left: &UnsafeCell<u32> = unsafe { data.cast().as_ref() };
+    left.with_mut(|left| {
+        // SAFETY: as above.
+        unsafe {
+            *left -= 1;
+            *left != 0
+        }
+    })
+}
+
+impl Delegating {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            heap: Lent::new(),
+            slot: Slot::new(),
+        })
+    }
+
+    fn sweep(&self) -> u32 {
+        if self.slot.bytes() == 0 || !self.heap.park.claim() {
+            return 0;
+        }
+        let outcome = self
+            .slot
+            .work(&self.heap, 0, &|| self.heap.park.is_reclaimed());
+        self.heap.park.give_up();
+        match outcome {
+            Outcome::Nothing => 0,
+            Outcome::Complete(pieces) | Outcome::Stopped(pieces) => pieces,
+        }
+    }
+}
+
+#[test]
+fn what_is_left_is_touched_by_one_at_a_time() {
+    loom::model(|| {
+        let shared = Delegating::new();
+        let scavenger = {
+            let shared = shared.clone();
+            thread::spawn(move || shared.sweep() + shared.sweep())
+        };
+        let mut done = 0;
+        for _ in 0..2 {
+            // It is gone when the owner has its heap back: nothing may touch it then.
+            let left = Box::new(UnsafeCell::new(2u32));
+            let data = NonNull::from(&*left).cast();
+            let hook = Hook {
+                piece: touch_once_more,
+                data,
+            };
+            shared.slot.leave(hook, 1, 0);
+            shared.heap.park.lend();
+            shared.heap.park.take_back();
+            shared.slot.forget();
+            // SAFETY: the owner has the heap.
+            done += 2 - left.with(|left| unsafe { *left });
+        }
+        assert_eq!(shared.slot.bytes(), 0);
+        let swept = scavenger.join().unwrap();
+        assert_eq!((swept, shared.heap.count()), (done, done));
     });
 }
 

@@ -5,7 +5,11 @@ mod common;
 
 use common::block::{Block, blocks, free_all, thin_out};
 use common::{scavenger_sleeps, within};
-use sleepy_alloc::{Options, idle, idle_end, idle_start, purge_now, stats};
+use sleepy_alloc::{
+    Heap, Options, SweepHook, has_scavenger, idle, idle_end, idle_start, purge_now, stats,
+};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -25,6 +29,14 @@ fn until_back(mut turn: impl FnMut()) -> bool {
     kept.iter().for_each(Block::check);
     free_all(kept);
     is_back
+}
+
+/// # Safety
+/// `data` is an [`AtomicU32`] above 0.
+unsafe fn piece(data: NonNull<()>, _heap: &Heap) -> bool {
+    // SAFETY: the caller's contract.
+    let left: &AtomicU32 = unsafe { data.cast().as_ref() };
+    left.fetch_sub(1, Ordering::Relaxed) > 1
 }
 
 #[test]
@@ -52,6 +64,20 @@ fn hand_offs_do_the_work_in_slices() {
         assert!(!idle_start());
     }
     free_all(kept);
+
+    // What is left with a heap is done in slices, too.
+    assert!(!has_scavenger());
+    let heap = Heap::new().unwrap();
+    let left = AtomicU32::new(200);
+    assert!(within(common::PATIENCE, || {
+        // SAFETY: `piece` does nothing but count.
+        drop(unsafe {
+            heap.park_with(SweepHook::new(piece, NonNull::from(&left).cast(), 1 << 20))
+        });
+        left.load(Ordering::Relaxed) == 0
+    }));
+    assert!(stats().delegated_sweeps > 1, "it was not done in slices");
+    drop(heap);
 
     // Other threads' frees, and blocks that outlive their thread.
     let left = thread::spawn(|| blocks(3000, 4000)).join().unwrap();

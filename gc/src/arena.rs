@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::marker::PhantomData;
 
 use crate::collect::Collect;
-use crate::heap::{Context, Goal, RootTrace};
+use crate::heap::{Context, Door, Goal, Owned, RootTrace};
 use crate::idle::{Collector, IdleHint, Policy};
 use crate::metrics::Metrics;
 use crate::mutation::{Finalization, Mutation};
@@ -42,9 +42,11 @@ macro_rules! Rootable {
 
 /// A garbage-collected heap and its root.
 pub struct Arena<R: for<'a> Rootable<'a>> {
-    // Before the context, so that it is dropped before the heap: its destructor may still look at objects.
+    // Before the root, whose destructor may still look at objects: it has a heap that is lent taken back.
+    door: Door,
+    // Before the context, so that it is dropped before the heap.
     root: Box<Root<'static, R>>,
-    context: Box<Context>,
+    context: Owned,
 }
 
 // The `Collect` bounds of the constructors are for soundness too: without them a closure over a root family such as
@@ -59,7 +61,7 @@ where
     where
         F: for<'gc> FnOnce(&'gc Mutation<'gc>) -> Root<'gc, R>,
     {
-        Self::in_context(Context::new_boxed(false), |mc| Ok::<_, Infallible>(f(mc)))
+        Self::in_context(Context::new_owned(false), |mc| Ok::<_, Infallible>(f(mc)))
             .unwrap_or_else(|never| match never {})
     }
 
@@ -72,7 +74,7 @@ where
     where
         F: for<'gc> FnOnce(&'gc Mutation<'gc>) -> Result<Root<'gc, R>, E>,
     {
-        Self::in_context(Context::new_boxed(false), f)
+        Self::in_context(Context::new_owned(false), f)
     }
 
     /// As [`Arena::try_new`] for an arena that may move between threads: it refuses types that may not.
@@ -80,16 +82,17 @@ where
     where
         F: for<'gc> FnOnce(&'gc Mutation<'gc>) -> Result<Root<'gc, R>, E>,
     {
-        Self::in_context(Context::new_boxed(true), f)
+        Self::in_context(Context::new_owned(true), f)
     }
 
-    fn in_context<F, E>(context: Box<Context>, f: F) -> Result<Self, E>
+    fn in_context<F, E>(context: Owned, f: F) -> Result<Self, E>
     where
         F: for<'gc> FnOnce(&'gc Mutation<'gc>) -> Result<Root<'gc, R>, E>,
     {
         // SAFETY: `f` is generic over `'gc`; the context lives in a box that the arena keeps as long as the root.
         let root = unsafe { f(Mutation::from_context(&*std::ptr::from_ref(&*context)))? };
         Ok(Self {
+            door: context.door(),
             root: Box::new(root),
             context,
         })
@@ -104,7 +107,11 @@ where
         R2: for<'a> Rootable<'a>,
         for<'a> Root<'a, R2>: Sized + Collect<'a>,
     {
-        let Self { root, context } = self;
+        let Self {
+            root,
+            context,
+            door,
+        } = self;
         context.enter();
         context.root_barrier();
         // SAFETY: as in `new`.
@@ -115,6 +122,7 @@ where
             )
         };
         Arena {
+            door,
             root: Box::new(root),
             context,
         }
@@ -133,7 +141,11 @@ where
         R2: for<'a> Rootable<'a>,
         for<'a> Root<'a, R2>: Sized + Collect<'a>,
     {
-        let Self { root, context } = self;
+        let Self {
+            root,
+            context,
+            door,
+        } = self;
         context.enter();
         context.root_barrier();
         // SAFETY: as in `new`.
@@ -144,6 +156,7 @@ where
             )?
         };
         Ok(Arena {
+            door,
             root: Box::new(root),
             context,
         })
@@ -237,9 +250,14 @@ where
     }
 
     /// Lends the arena's free memory to the scavenger until the guard is dropped.
+    ///
+    /// In the middle of a sweep this leaves to it the pages of types without destructors, too: it sweeps one after the other, and stops
+    /// within microseconds when the arena is used again. What it has freed is in [`Metrics`] at once, and in the [`Progress`] of the
+    /// next step, which ends the cycle if nothing is left.
     pub fn park(&mut self) -> ParkedArena<'_> {
+        self.context.park();
         ParkedArena {
-            _heap: self.context.heap().park(),
+            context: &self.context,
         }
     }
 }
@@ -374,6 +392,10 @@ where
         Some(self.collection_phase())
     }
 
+    fn can_delegate(&self) -> bool {
+        self.context.can_delegate()
+    }
+
     fn start_cycle(&mut self) {
         self.context.start_cycle(crate::metrics::Cause::Idle);
     }
@@ -403,8 +425,7 @@ where
     }
 
     fn take_back(&mut self) {
-        // A second guard takes back what the first, forgotten one has lent.
-        drop(self.park());
+        self.context.take_back();
     }
 }
 
@@ -446,10 +467,22 @@ where
 }
 
 /// An arena whose free memory is lent; dropping it takes the memory back. A guard that is forgotten does no harm: the
-/// heap is taken back by the first allocation that needs it.
-#[derive(Debug)]
+/// heap is taken back by the first use of the arena that needs it.
 pub struct ParkedArena<'a> {
-    _heap: sleepy_alloc::Parked<'a>,
+    context: &'a Context,
+}
+
+impl Drop for ParkedArena<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.context.take_back();
+    }
+}
+
+impl std::fmt::Debug for ParkedArena<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ParkedArena").finish_non_exhaustive()
+    }
 }
 
 /// Runs `f` in an arena without a root, which is dropped at once.
@@ -457,7 +490,7 @@ pub fn rootless_mutate<F, T>(f: F) -> T
 where
     F: for<'gc> FnOnce(&'gc Mutation<'gc>) -> T,
 {
-    let context = Context::new_boxed(false);
+    let context = Context::new_owned(false);
     // SAFETY: `f` is generic over `'gc`; the context outlives the call.
     unsafe { f(Mutation::from_context(&*std::ptr::from_ref(&*context))) }
 }

@@ -36,6 +36,8 @@ pub struct Progress {
     pub work_bytes: usize,
     /// Bytes that the step found dead and freed.
     pub freed_bytes: usize,
+    /// Those of them that the scavenger has freed, while the arena was parked before this step.
+    pub delegated_bytes: usize,
     /// Whether a cycle came to its end in this step.
     pub finished_cycle: bool,
 }
@@ -52,6 +54,7 @@ impl Progress {
             phase,
             work_bytes,
             freed_bytes,
+            delegated_bytes: 0,
             finished_cycle,
         }
     }

@@ -33,15 +33,7 @@ impl SweepHook {
     ///
     /// `piece` runs on the scavenger's thread, or any other that gives memory back, as soon as one comes by; never in two places at a
     /// time. Whether the owner wants its heap back is asked before each call, so a call should take a microsecond or so.
-    ///
-    /// # Safety
-    /// Making a hook is harmless; what is said here is what [`Heap::park_with`] relies on. From the park until the owner has the heap
-    /// back, on any thread that has it:
-    /// - `data` is valid for `piece`, and nobody else touches what `piece` touches;
-    /// - `piece` allocates nothing, neither in the heap nor anywhere else, takes no lock, makes no system call and does not unwind;
-    /// - `piece` frees blocks and runs of the heap, and releases units, through the reference that it is given, which it does not
-    ///   keep, and which it neither parks nor takes back.
-    pub const unsafe fn new(
+    pub const fn new(
         piece: unsafe fn(NonNull<()>, &Heap) -> bool,
         data: NonNull<()>,
         bytes: usize,
@@ -64,7 +56,11 @@ impl Heap {
     /// [`has_scavenger`](crate::has_scavenger)) a bounded part is done at once, at most once per interval, and the rest is not.
     ///
     /// # Safety
-    /// The hook keeps what [`SweepHook::new`] asks.
+    /// From the park until the owner has the heap back, on any thread:
+    /// - the hook's `data` is valid for its `piece`, and nobody else touches what `piece` touches;
+    /// - `piece` allocates nothing, neither in the heap nor anywhere else, takes no lock, makes no system call and does not unwind;
+    /// - `piece` frees blocks and runs of the heap, and releases units, through the reference that it is given, which it does not
+    ///   keep, and which it neither parks nor takes back.
     ///
     /// # Example
     /// ```

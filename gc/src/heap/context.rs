@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ptr::NonNull;
 
+use super::delegate::{Delegated, Owned};
 use super::page::PageRef;
 use super::queue::Stack;
 use super::source::Source;
@@ -99,6 +100,7 @@ pub(crate) struct Context {
     pub(super) allocated_at_start: Cell<u64>,
     /// Bytes that are allocated from one cycle to the next, of late.
     pub(super) period_bytes: Cell<usize>,
+    pub(super) delegated: Delegated,
     pub(super) limit_bytes: Cell<usize>,
     /// Whether an allocation was refused: the next cycle is an emergency.
     pub(super) refused: Cell<bool>,
@@ -108,7 +110,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new_boxed(send: bool) -> Box<Self> {
+    pub(crate) fn new_owned(send: bool) -> Owned {
         let Some(source) = Source::new() else {
             super::out_of_memory()
         };
@@ -117,7 +119,7 @@ impl Context {
         let credit = metrics.pacing().credit_after_cycle(0, 0);
         let credit = isize::try_from(credit).unwrap_or(isize::MAX);
         metrics.set_credit(credit);
-        Box::new(Self {
+        Owned::new(Self {
             credit: Cell::new(credit),
             barrier: Cell::new(false),
             phase: Cell::new(Phase::Sleeping),
@@ -155,6 +157,7 @@ impl Context {
             freed_unreported: Cell::new(0),
             allocated_at_start: Cell::new(0),
             period_bytes: Cell::new(0),
+            delegated: Delegated::default(),
             limit_bytes: Cell::new(usize::MAX),
             refused: Cell::new(false),
             send,
@@ -165,8 +168,8 @@ impl Context {
     /// Notes that a callback begins.
     #[inline]
     pub(crate) fn enter(&self) {
-        self.mutated.set(true);
         self.take_over();
+        self.mutated.set(true);
         if self.zeal.as_ref().is_some_and(Zeal::is_due) {
             self.make_due();
         }
@@ -175,6 +178,7 @@ impl Context {
     /// Takes over what was added to the debt, and to the external bytes, from outside.
     #[inline]
     pub(crate) fn take_over(&self) {
+        self.own();
         let bytes = self.metrics.take_adjustment();
         if bytes != 0 {
             self.set_credit(self.credit.get().saturating_sub(bytes));
@@ -210,6 +214,7 @@ impl Context {
 
     /// The counters, brought up to date.
     pub(crate) fn metrics(&self) -> &Metrics {
+        self.own();
         let (cells, bytes) = self.reserved();
         self.metrics.set_reserved(cells, bytes);
         &self.metrics
@@ -286,6 +291,7 @@ impl Context {
 
     /// Heap bytes without cells that are reserved but hold no object yet.
     pub(crate) fn exact_heap_bytes(&self) -> usize {
+        self.own();
         self.metrics.heap_bytes() - self.reserved().1
     }
 
@@ -324,9 +330,14 @@ impl Context {
 
     /// Frees a page that holds nothing.
     pub(super) fn free_page(&self, space: &Space, page: PageRef) {
+        self.free_page_of(&self.source, space, page);
+    }
+
+    /// The same, with the heap as whoever has it names it.
+    pub(super) fn free_page_of(&self, source: &Source, space: &Space, page: PageRef) {
         space.remove(page);
         // SAFETY: no object is left in it, and it is on no list: lists are rebuilt by the sweep that found it empty.
-        unsafe { page.free(&self.source) };
+        unsafe { page.free(source) };
     }
 }
 

@@ -161,12 +161,15 @@ impl Context {
             self.earn(pacing.credit_of_work(meter.work_bytes));
         }
         let phase = self.public_phase();
-        let progress = Progress::new(
-            phase,
-            meter.work_bytes,
-            self.freed_unreported.take(),
-            finished_cycle,
-        );
+        let progress = Progress {
+            delegated_bytes: self.take_delegated_bytes(),
+            ..Progress::new(
+                phase,
+                meter.work_bytes,
+                self.freed_unreported.take(),
+                finished_cycle,
+            )
+        };
         if worked {
             let time = lap.end(idle);
             self.metrics.step_ended(phase, time);

@@ -14,6 +14,7 @@ mod alloc;
 mod census;
 mod context;
 mod cycle;
+mod delegate;
 mod events;
 mod lap;
 mod mark;
@@ -35,6 +36,7 @@ use std::ptr::NonNull;
 
 pub(crate) use context::Context;
 pub(crate) use cycle::{Goal, RootTrace};
+pub(crate) use delegate::{Door, Owned};
 pub(crate) use mark::Marker;
 pub(crate) use special::{Stage, WeakOps};
 pub(crate) use tail::Tail;

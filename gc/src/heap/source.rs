@@ -16,6 +16,7 @@ pub(super) const PAGE_BYTES: usize = SLICE_BYTES;
 pub(super) const PAGE_UNITS: usize = PAGE_BYTES / UNIT_BYTES;
 
 /// An arena's own heap.
+#[repr(transparent)]
 pub(super) struct Source {
     heap: Heap,
 }
@@ -25,6 +26,12 @@ impl Source {
         Some(Self {
             heap: Heap::new().ok()?,
         })
+    }
+
+    /// The heap as somebody else names it who has it.
+    pub(super) fn of(heap: &Heap) -> &Self {
+        // SAFETY: a `Source` is transparent over its heap.
+        unsafe { &*std::ptr::from_ref(heap).cast() }
     }
 
     pub(super) fn heap(&self) -> &Heap {

@@ -32,6 +32,16 @@ pub(super) struct Space {
     cursor: Cell<usize>,
 }
 
+/// What [`Space::look_unswept`] has found.
+pub(super) enum Unswept {
+    /// A page to sweep.
+    Page(PageRef),
+    /// A page that is swept, or new; the next look is at the one behind it.
+    Swept,
+    /// No page is left.
+    End,
+}
+
 impl Space {
     pub(super) fn new(vtable: &'static VTable, cell_bytes: usize, large: bool, index: u32) -> Self {
         Self {
@@ -147,6 +157,23 @@ impl Space {
             self.cursor.set(self.cursor.get() + 1);
         }
         None
+    }
+
+    /// Looks at the first page that this sweep has not come to, and at no other: a bounded [`Space::next_unswept`].
+    pub(super) fn look_unswept(&self, epoch: u32) -> Unswept {
+        let Some(page) = self.page(self.cursor.get()) else {
+            return Unswept::End;
+        };
+        if page.swept.get() != epoch {
+            return Unswept::Page(page);
+        }
+        self.cursor.set(self.cursor.get() + 1);
+        Unswept::Swept
+    }
+
+    /// How many pages this sweep has not come to; at most, since some of them may be new.
+    pub(super) fn unswept_pages(&self) -> usize {
+        self.len() - self.cursor.get()
     }
 
     /// Begins a sweep: nothing is swept, and no page is known to have free cells.

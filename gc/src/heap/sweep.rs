@@ -3,7 +3,7 @@
 use super::context::{Context, Phase};
 use super::meter::Meter;
 use super::page::{Bit, PageRef};
-use super::source::PAGE_BYTES;
+use super::source::{PAGE_BYTES, Source};
 use super::space::Space;
 use super::special::Stage;
 use super::vtable::DROPPED;
@@ -173,6 +173,17 @@ impl Context {
     /// Sweeps a page whose dead objects need no drop any more; true if it has free cells that can be used at once. An
     /// empty page goes back to the heap, unless allocation wants one.
     pub(super) fn sweep_page(&self, space: &Space, page: PageRef, wanted: bool) -> bool {
+        self.sweep_page_of(&self.source, space, page, wanted)
+    }
+
+    /// The same, with the heap as whoever has it names it.
+    pub(super) fn sweep_page_of(
+        &self,
+        source: &Source,
+        space: &Space,
+        page: PageRef,
+        wanted: bool,
+    ) -> bool {
         if self.zeal.is_some() {
             self.poison_dead(page);
         }
@@ -184,7 +195,7 @@ impl Context {
         self.survivors_bytes
             .set(self.survivors_bytes.get() + swept.live * page.cell_bytes);
         if swept.live + swept.held == 0 && !wanted {
-            self.free_page(space, page);
+            self.free_page_of(source, space, page);
             return false;
         }
         let free_bytes = page.free_bytes(swept);
@@ -197,7 +208,7 @@ impl Context {
         // Memory for the next cycle's allocations is kept; what is beyond goes back, unit by unit.
         let kept = self.kept_bytes.get();
         if kept > self.keep_bytes.get() {
-            page.release(&self.source);
+            page.release(source);
         } else {
             self.kept_bytes.set(kept + free_bytes);
         }

@@ -89,6 +89,12 @@ pub trait Collector {
         IdleHint::default()
     }
 
+    /// Whether what is left of the cycle under way would be done by whoever the heap is lent to. A sleeper whose
+    /// [`Policy`](super::Policy) says so then blocks at once.
+    fn can_delegate(&self) -> bool {
+        false
+    }
+
     /// The phase of the cycle under way, where it is known without a step. The switches for marking
     /// and for sweeping go by it.
     fn phase(&self) -> Option<CollectionPhase> {

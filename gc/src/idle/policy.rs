@@ -52,6 +52,11 @@ pub struct Policy {
     pub busy_price_percent: u16,
     /// What becomes of both prices, in percent, where memory is short: in our own cgroup, or in the machine.
     pub short_memory_price_percent: u16,
+    /// Whether a wait whose heap is lent leaves the sweep to the scavenger, as far as it can do that: no destructors, and a
+    /// scavenger that runs. It comes at once after a silence, and on its schedule (every 100 ms) else; what it could not do by the
+    /// next wait is swept there. Off: the waiting thread sweeps, whose time nobody wants, and the scavenger need not be woken; the
+    /// figures are in `ARCHITECTURE.md`. Either way the scavenger does what a wait could not or may not do before it blocked.
+    pub delegate_sweep: bool,
     /// A cycle that freed less than this share of what was allocated before it, in percent, was not
     /// worth it.
     pub productive_percent: u8,
@@ -86,6 +91,7 @@ impl Policy {
         deep_frames: 200,
         busy_price_percent: 25,
         short_memory_price_percent: 400,
+        delegate_sweep: false,
         productive_percent: 10,
     };
 

@@ -269,4 +269,8 @@ where
     fn phase(&self) -> Option<CollectionPhase> {
         self.arena.phase()
     }
+
+    fn can_delegate(&self) -> bool {
+        self.arena.can_delegate()
+    }
 }

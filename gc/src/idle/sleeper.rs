@@ -346,6 +346,7 @@ impl Sleeper {
 
             self.stats.collected_ns += spent_ns;
             self.stats.freed_bytes += progress.freed_bytes as u64;
+            self.stats.delegated_bytes += progress.delegated_bytes as u64;
             span.empty_steps = match is_empty(&progress) {
                 true => span.empty_steps + 1,
                 false => 0,
@@ -382,6 +383,9 @@ impl Sleeper {
         }
         let works = c.has_work() || switches.starts() && self.try_start(c, span, elapsed_ns);
         if !works {
+            return None;
+        }
+        if switches.park && self.policy.delegate_sweep && c.can_delegate() {
             return None;
         }
         let allowed = match c.phase().or(self.phase) {

@@ -24,6 +24,8 @@ pub struct SleepStats {
     pub forced_ns: u64,
     /// Bytes that steps made while waiting have freed.
     pub freed_bytes: u64,
+    /// Those of them that the scavenger has freed, before the steps that report it.
+    pub delegated_bytes: u64,
     /// Times that another thread has rung for this one to collect.
     pub rings: u64,
     /// Times the heap was lent.

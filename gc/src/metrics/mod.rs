@@ -1,6 +1,6 @@
 //! The counters of an arena, and the registry of all arenas.
 //!
-//! Counters are written by the arena's thread alone, with plain relaxed loads and stores, and read by anybody: each is
+//! Counters are written by whoever has the arena (its thread, or the scavenger's while it is parked), with plain relaxed loads and stores, and read by anybody: each is
 //! right by itself, two of them need not belong to the same moment. One is the other way round: anybody may adjust the
 //! debt, and the arena takes that over.
 
@@ -55,6 +55,8 @@ struct Counters {
     freed_bytes: AtomicU64,
     allocated_cells: AtomicU64,
     freed_objects: AtomicU64,
+    delegated_bytes: AtomicU64,
+    delegated_pages: AtomicU64,
     cycles_begun: [AtomicU64; 4],
     cycles: AtomicU64,
     steps_idle: AtomicU64,
@@ -117,6 +119,8 @@ impl Metrics {
                 freed_bytes: AtomicU64::new(0),
                 allocated_cells: AtomicU64::new(0),
                 freed_objects: AtomicU64::new(0),
+                delegated_bytes: AtomicU64::new(0),
+                delegated_pages: AtomicU64::new(0),
                 cycles_begun: [const { AtomicU64::new(0) }; 4],
                 cycles: AtomicU64::new(0),
                 steps_idle: AtomicU64::new(0),
@@ -221,6 +225,19 @@ impl Metrics {
     #[must_use]
     pub fn freed_bytes(&self) -> u64 {
         self.counters.freed_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that the scavenger has freed while the arena was [parked](crate::Arena::park): a part of
+    /// [`Metrics::freed_bytes`].
+    #[must_use]
+    pub fn delegated_bytes(&self) -> u64 {
+        self.counters.delegated_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Pages that the scavenger has swept while the arena was parked, as far as the arena was used again since.
+    #[must_use]
+    pub fn delegated_pages(&self) -> u64 {
+        self.counters.delegated_pages.load(Ordering::Relaxed)
     }
 
     /// Cycles that have ended.
@@ -345,6 +362,16 @@ impl Metrics {
         add64(&self.counters.freed_bytes, bytes);
         sub(&self.counters.cells, objects);
         add64(&self.counters.freed_objects, objects);
+    }
+
+    /// Counts bytes that the sweeper of a parked arena has freed, by whom they are counted as freed too.
+    pub(crate) fn delegated_freed(&self, bytes: usize) {
+        add64(&self.counters.delegated_bytes, bytes);
+    }
+
+    /// Counts pages that it has swept.
+    pub(crate) fn delegated(&self, pages: usize) {
+        add64(&self.counters.delegated_pages, pages);
     }
 
     /// Takes back an [`Metrics::add_heap`] that was not used.

@@ -341,4 +341,8 @@ impl<T: Send + Collector> Collector for GilGuard<'_, T> {
     fn phase(&self) -> Option<CollectionPhase> {
         T::phase(self)
     }
+
+    fn can_delegate(&self) -> bool {
+        T::can_delegate(self)
+    }
 }

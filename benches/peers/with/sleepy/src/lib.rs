@@ -28,7 +28,7 @@ macro_rules! counters {
 fn stats() -> Vec<Counter> {
     let now = sleepy_alloc::stats();
     counters!(now,
-        park_wakes scavenger_starts scavenger_turns scavenger_sleeps parked_sweeps aborted_sweeps inline_slices
+        park_wakes scavenger_starts scavenger_turns scavenger_sleeps parked_sweeps aborted_sweeps delegated_sweeps delegated_pieces inline_slices
         purged_bytes purge_calls pending_bytes holed_bytes committed_bytes live_bytes heaps remote_frees
         abandoned_pages abandoned_total reclaimed_pages abandoned_bitmaps arenas reclaim_wait_max_ns
     )
