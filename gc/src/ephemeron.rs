@@ -9,7 +9,7 @@ use crate::collect::{Collect, Trace};
 use crate::collections::{GcStr, GcTail};
 use crate::error::AllocError;
 use crate::gc::{Gc, Invariant};
-use crate::heap::{Context, Marker, Stage, Tail, VTable, WeakOps};
+use crate::heap::{Context, Link, Marker, Stage, Tail, VTable, WeakOps};
 use crate::mutation::Mutation;
 use crate::weak::GcWeak;
 
@@ -118,6 +118,7 @@ struct Head {
     used: Cell<usize>,
     /// How far the stage under way has come.
     cursor: Cell<usize>,
+    link: Link,
 }
 
 // SAFETY: owns no pointer.
@@ -224,7 +225,9 @@ where
         return;
     }
     if from == 0 {
-        marker.register(ptr, &<Of<(PhantomData<&'gc ()>, K, V)> as Tables>::OPS);
+        let ops = &<Of<(PhantomData<&'gc ()>, K, V)> as Tables>::OPS;
+        // SAFETY: the link is a part of the buffer.
+        unsafe { marker.register(&buffer.header.link, ptr, ops) };
     }
     let end = buffer.len().min(from + SLICE_SLOTS);
     marker.count_elements::<Slot<K, V>>(end - from.min(end));
@@ -410,6 +413,7 @@ where
             len: Cell::new(0),
             used: Cell::new(0),
             cursor: Cell::new(0),
+            link: Link::new(),
         };
         let bytes = Buffer::<K, V>::bytes_for(slots).ok_or(AllocError::new(()))?;
         let vtable = &<Of<(PhantomData<&'gc ()>, K, V)> as Tables>::VTABLE;

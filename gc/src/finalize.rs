@@ -16,7 +16,7 @@ use std::{cell::Cell, fmt, marker::PhantomData, ptr::NonNull};
 use crate::{
     AllocError, Gc, Mutation,
     collect::{Collect, Trace},
-    heap::{Context, Marker, Stage, VTable, WeakOps, drop_nothing},
+    heap::{Context, Link, Marker, Stage, VTable, WeakOps, drop_nothing},
 };
 
 /// A queue of objects that have become unreachable.
@@ -99,6 +99,7 @@ impl<'gc, T: ?Sized + 'gc> FinalizerQueue<'gc, T> {
                 registered: List::new(),
                 ready: List::new(),
                 kept: Cell::new(None),
+                link: Link::new(),
             });
             Self {
                 lists: Gc::from_ptr(lists.as_ptr()),
@@ -175,6 +176,7 @@ struct Lists<'gc, T: ?Sized + 'gc> {
     /// The last of the entries that were looked through and stay registered. What stands before it was looked through, or was
     /// registered since, and lives on in this cycle.
     kept: Cell<Option<Gc<'gc, Entry<'gc, T>>>>,
+    link: Link,
 }
 
 struct Entry<'gc, T: ?Sized + 'gc> {
@@ -304,10 +306,9 @@ impl<'gc, T: ?Sized + 'gc> Tables for Of<(PhantomData<&'gc ()>, PhantomData<T>)>
 unsafe fn trace_lists<'gc, T: ?Sized + 'gc>(ptr: NonNull<u8>, _from: usize, marker: &mut Marker) {
     // SAFETY: the caller's contract.
     let lists: Gc<'gc, Lists<'gc, T>> = unsafe { Gc::from_ptr(ptr.as_ptr().cast()) };
-    marker.register(
-        ptr,
-        &<Of<(PhantomData<&'gc ()>, PhantomData<T>)> as Tables>::OPS,
-    );
+    let ops = &<Of<(PhantomData<&'gc ()>, PhantomData<T>)> as Tables>::OPS;
+    // SAFETY: the link is a part of the lists.
+    unsafe { marker.register(&lists.link, ptr, ops) };
     lists.kept.set(None);
     // The last ready entry is reached from the first one, the kept one from the first registered one.
     marker.trace(&lists.registered.first.get());

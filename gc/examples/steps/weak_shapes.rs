@@ -65,12 +65,12 @@ fn map_of_chain<'gc>(mc: &sleepy_gc::Mutation<'gc>) -> (Map<'gc>, Option<Object<
 }
 
 fn chain(round: &mut Round) {
-    let mut arena = Arena::<Rootable![(Map<'_>, Option<Object<'_>>)]>::new(|mc| map_of_chain(mc));
+    let mut arena = Arena::<Rootable![(Map<'_>, Option<Object<'_>>)]>::new(map_of_chain);
     round.quiet_cycle(&mut arena);
 }
 
 fn dead_chain(round: &mut Round) {
-    let mut arena = Arena::<Rootable![(Map<'_>, Option<Object<'_>>)]>::new(|mc| map_of_chain(mc));
+    let mut arena = Arena::<Rootable![(Map<'_>, Option<Object<'_>>)]>::new(map_of_chain);
     arena.mutate_root(|_, (_, first)| *first = None);
     round.quiet_cycle(&mut arena);
 }
@@ -192,6 +192,10 @@ fn strings(round: &mut Round) {
 }
 
 fn handles(round: &mut Round) {
+    #[allow(
+        clippy::redundant_closure,
+        reason = "the function is not general over 'gc by itself"
+    )]
     let mut arena = Arena::<Rootable![DynamicRootSet<'_>]>::new(|mc| DynamicRootSet::new(mc));
     let mut stashed: Vec<_> = arena.mutate(|mc, set| {
         let stash = |n| set.stash::<Rootable![Static<usize>]>(mc, Gc::new(mc, Static(n)));

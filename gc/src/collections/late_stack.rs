@@ -18,17 +18,74 @@ use crate::mutation::Mutation;
 ///   traced     to be traced     stale values   `fill`
 /// ```
 ///
-/// Marking is complete for a stack when `scanned == top` and `high <= top`; taking a window undoes that.
+/// Marking is complete for a stack when `scanned == top`, nothing is dirty and `high <= top`; taking a window undoes that.
 struct Head<T> {
     /// Slots below are live.
     top: Cell<usize>,
     /// Slots from here on hold `fill`.
     high: Cell<usize>,
-    /// Slots below have been traced in this cycle and not been written since. Means nothing outside of marking.
+    /// Slots below have been traced in this cycle, and those that are not `dirty` have not been written since. Means
+    /// nothing outside of marking.
     scanned: Cell<usize>,
+    /// Ranges of slots below `scanned` that are to be traced again; empty ones are not used.
+    dirty: Cell<[(u32, u32); DIRTY_RANGES]>,
     /// Whether the collector's queue of stacks holds this one.
     queued: Cell<bool>,
     fill: T,
+}
+
+/// Windows below what was scanned that are remembered one by one; more are joined with the ones next to them.
+const DIRTY_RANGES: usize = 4;
+
+impl<T> Head<T> {
+    fn is_dirty(&self) -> bool {
+        self.dirty.get().iter().any(|(start, end)| start < end)
+    }
+
+    /// Remembers slots that may be written below `scanned`.
+    fn soil(&self, start: usize, end: usize) {
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "a tail has at most 2^32 elements"
+        )]
+        let (mut start, mut end) = (start as u32, end as u32);
+        let mut dirty = self.dirty.get();
+        loop {
+            // Where it touches a range it is a part of that, where there is room it has a place, else it joins the one
+            // from which it is the least distance away; a range that has grown may touch others in its turn.
+            let distance = |&(from, to): &(u32, u32)| match from < to {
+                true => u64::from(from.saturating_sub(end)).max(start.saturating_sub(to).into()),
+                false => 1 << 33,
+            };
+            let near = (0..DIRTY_RANGES).min_by_key(|&at| distance(&dirty[at]));
+            let free = dirty.iter().position(|(from, to)| from >= to);
+            let Some(near) = near else { break };
+            if let (Some(free), true) = (free, distance(&dirty[near]) > 0) {
+                dirty[free] = (start, end);
+                break;
+            }
+            (start, end) = (start.min(dirty[near].0), end.max(dirty[near].1));
+            dirty[near] = (0, 0);
+        }
+        self.dirty.set(dirty);
+    }
+
+    /// The next slots that are to be traced again, at most `limit`.
+    fn first_dirty(&self, limit: usize) -> Option<Range<usize>> {
+        let dirty = self.dirty.get();
+        let &(start, end) = dirty.iter().find(|(start, end)| start < end)?;
+        let start = start as usize;
+        Some(start..(end as usize).min(start + limit))
+    }
+
+    /// Notes that the first of the slots that were to be traced again have been.
+    fn clean(&self, slots: Range<usize>) {
+        let mut dirty = self.dirty.get();
+        if let Some((start, _)) = dirty.iter_mut().find(|(start, end)| start < end) {
+            *start += u32::try_from(slots.len()).unwrap_or(u32::MAX);
+        }
+        self.dirty.set(dirty);
+    }
 }
 
 // SAFETY: `fill` is the only value that is owned; the slots are traced by `trace_stack`.
@@ -42,8 +99,8 @@ type Buffer<T> = Tail<Head<T>, T>;
 /// A growable stack for an interpreter's registers: one machine word, all methods on `&self`.
 ///
 /// Stores raise no barrier. Instead the interpreter takes a [window](LateStack::window) on the slots that it is
-/// about to use, anew in each callback, and the collector scans from the lowest window on once more before it decides
-/// what is dead. Slots below the lowest window are spared. Stores from outside go through [`LateStack::set`].
+/// about to use, anew in each callback, and the collector scans what windows were taken on once more before it decides
+/// what is dead. Slots outside of windows are spared. Stores from outside go through [`LateStack::set`].
 ///
 /// Slots above [the top](LateStack::set_top) are not alive: a cycle overwrites them with the stack's fill value.
 pub struct LateStack<'gc, T: 'gc> {
@@ -98,23 +155,34 @@ unsafe fn trace_stack<'gc, T: Collect<'gc> + Copy>(
     if !marker.is_late() {
         // Met by a trace, not from the queue of stacks: the cycle sees it for the first time, or sees a grown one.
         head.scanned.set(0);
+        head.dirty.set([(0, 0); DIRTY_RANGES]);
         marker.meet_stack::<T>(head.top.get());
         if T::NEEDS_TRACE {
             head.fill.trace(marker);
         }
     }
     let top = head.top.get();
-    let start = head.scanned.get().min(top);
-    let end = top.min(start + SLICE_SLOTS);
+    // What lies above a top that was lowered is traced when it comes up again.
+    let scanned = head.scanned.get().min(top);
+    head.scanned.set(scanned);
+    let dirty = head.first_dirty(SLICE_SLOTS);
+    let slots = match &dirty {
+        Some(dirty) => dirty.start.min(scanned)..dirty.end.min(scanned),
+        None => scanned..top.min(scanned + SLICE_SLOTS),
+    };
+    marker.count_elements::<T>(slots.len());
     if T::NEEDS_TRACE {
-        for index in start..end {
+        for index in slots.clone() {
             // SAFETY: all slots below `cap` are initialised, and `top` is at most `cap`.
             unsafe { Tail::element(this, index).read() }.trace(marker);
         }
     }
-    marker.count_elements::<T>(end - start);
-    head.scanned.set(end);
-    if end == top {
+    // Only now: a trace that panics is done again.
+    match dirty {
+        Some(dirty) => head.clean(dirty),
+        None => head.scanned.set(slots.end),
+    }
+    if head.scanned.get() == top {
         let high = head.high.get().max(top);
         let low = top.max(high.saturating_sub(4 * SLICE_SLOTS));
         for index in low..high {
@@ -123,7 +191,7 @@ unsafe fn trace_stack<'gc, T: Collect<'gc> + Copy>(
         }
         head.high.set(low);
     }
-    let complete = head.scanned.get() == head.top.get() && head.high.get() <= top;
+    let complete = head.scanned.get() == top && !head.is_dirty() && head.high.get() <= top;
     head.queued.set(!complete);
     if !complete {
         marker.push_late(ptr);
@@ -141,6 +209,7 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> LateStack<'gc, T> {
             top: Cell::new(0),
             high: Cell::new(0),
             scanned: Cell::new(0),
+            dirty: Cell::new([(0, 0); DIRTY_RANGES]),
             queued: Cell::new(false),
             fill,
         };
@@ -297,6 +366,7 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> LateStack<'gc, T> {
             top: Cell::new(head.top.get()),
             high: Cell::new(copied),
             scanned: Cell::new(0),
+            dirty: Cell::new([(0, 0); DIRTY_RANGES]),
             queued: Cell::new(false),
             fill,
         };
@@ -322,7 +392,12 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> LateStack<'gc, T> {
         let head = self.head();
         head.high.set(head.high.get().max(end));
         if mc.is_marking() {
-            head.scanned.set(head.scanned.get().min(start));
+            let scanned = head.scanned.get();
+            if end < scanned {
+                head.soil(start, end);
+            } else {
+                head.scanned.set(scanned.min(start));
+            }
             self.requeue(mc);
         }
     }

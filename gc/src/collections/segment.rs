@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-use crate::heap::{Context, Marker, Stage, VTable, WeakOps};
+use crate::heap::{Context, Link, Marker, Stage, VTable, WeakOps};
 
 /// Entries of a segment that is split rather than grown.
 const SPLIT_CAPACITY: usize = 128;
@@ -205,6 +205,7 @@ pub(super) struct Directory {
     len: Cell<usize>,
     /// How far the clearing of dead entries has come.
     cursor: Cell<usize>,
+    link: Link,
 }
 
 static DIRECTORY: VTable = VTable {
@@ -235,7 +236,8 @@ const SLICE_PLACES: usize = 64;
 unsafe fn trace_directory(ptr: NonNull<u8>, from: usize, marker: &mut Marker) {
     let this = ptr.cast::<Directory>();
     if from == 0 {
-        marker.register(ptr, &DIRECTORY_OPS);
+        // SAFETY: the link is a part of the directory.
+        unsafe { marker.register(&this.as_ref().link, ptr, &DIRECTORY_OPS) };
     }
     // SAFETY: the caller's contract.
     let count = unsafe { this.as_ref() }.count.get();
@@ -322,6 +324,7 @@ impl Directory {
                 count: Cell::new(count),
                 len: Cell::new(0),
                 cursor: Cell::new(0),
+                link: Link::new(),
             })
         };
         Some(this)
@@ -489,7 +492,7 @@ impl Directory {
             if context.is_marking() {
                 context.shade(new.cast());
             } else {
-                context.register_in_clear(new.cast(), &DIRECTORY_OPS);
+                context.register_in_clear(&new.as_ref().link, new.cast(), &DIRECTORY_OPS);
             }
             Some(new)
         }

@@ -9,7 +9,7 @@ use super::page::PageRef;
 use super::queue::Stack;
 use super::source::Source;
 use super::space::Space;
-use super::special::Special;
+use super::special::Specials;
 use super::sweep::Dropping;
 use super::vtable::{DROPPED, VTable};
 use super::waiting::Waiting;
@@ -69,9 +69,7 @@ pub(crate) struct Context {
     /// Whether the root is to be traced.
     pub(super) root_gray: Cell<bool>,
     pub(super) waiting: Waiting,
-    pub(super) specials: RefCell<Vec<Special>>,
-    /// For each stage, how many of `specials` have it behind them.
-    pub(super) stage_done: [Cell<usize>; 3],
+    pub(super) specials: Specials,
     /// Bytes of stacks that this cycle has met, and bytes that it has scanned of them so far.
     pub(super) late_met_bytes: Cell<usize>,
     pub(super) late_scanned_bytes: Cell<usize>,
@@ -133,15 +131,14 @@ impl Context {
             metrics,
             spaces: RefCell::default(),
             space_of: RefCell::default(),
-            gray: Stack::new(),
+            gray: Stack::with_chunk(),
             again: Stack::new(),
             slices: Stack::new(),
             late: Stack::new(),
             overflowed: Cell::new(false),
             root_gray: Cell::new(false),
-            waiting: Waiting::default(),
-            specials: RefCell::default(),
-            stage_done: [const { Cell::new(0) }; 3],
+            waiting: Waiting::new(),
+            specials: Specials::new(),
             late_met_bytes: Cell::new(0),
             late_scanned_bytes: Cell::new(0),
             mutated: Cell::new(false),
@@ -312,6 +309,7 @@ impl Context {
             && self.again.is_empty()
             && self.slices.is_empty()
             && self.late.is_empty()
+            && self.waiting.none_ready()
     }
 
     pub(super) fn space(&self, index: usize) -> Option<&Space> {

@@ -5,7 +5,6 @@ use super::events;
 use super::lap::Lap;
 use super::mark::Marker;
 use super::meter::Meter;
-use super::special::Stage;
 use super::zeal::Zealous;
 use crate::metrics::Cause;
 use crate::step::{Budget, CollectionPhase, Progress};
@@ -62,8 +61,6 @@ impl Context {
         self.marked_bytes.set(0);
         self.late_met_bytes.set(0);
         self.late_scanned_bytes.set(0);
-        self.stage_done[Stage::Values as usize].set(0);
-        self.stage_done[Stage::Finalize as usize].set(0);
         self.root_gray.set(true);
         self.barrier.set(true);
         self.phase.set(Phase::Marking);

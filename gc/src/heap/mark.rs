@@ -6,7 +6,7 @@ use super::context::{Context, Phase};
 use super::cycle::RootTrace;
 use super::meter::Meter;
 use super::page::{PageRef, TRACED, WAITED_FOR};
-use super::special::{Special, WeakOps};
+use super::special::{Link, WeakOps};
 use super::waiting::Waiter;
 
 /// Objects that are fetched into the cache before they are traced.
@@ -15,6 +15,9 @@ const PREFETCHED: usize = 8;
 /// A pointer looked at, in [`Marker::cost`]. What one trace counts stays below 256 GiB and 2^26 pointers, or else its count of
 /// pointers wraps, which does no harm.
 pub(super) const TICK: u64 = 1 << 38;
+
+/// What it counts for to have an entry wait, or to resume it: some misses of the cache.
+const TICKS_PER_WAIT: usize = 8;
 
 /// What may be scanned of stacks beyond twice their size, before one step scans them to their end: a program that runs
 /// between steps could otherwise keep ahead of the scan for ever.
@@ -175,9 +178,19 @@ impl Marker {
 
     /// Remembers a container that takes part in the decision what is dead: the object that holds its state, and what
     /// it does.
-    pub(crate) fn register(&mut self, object: NonNull<u8>, ops: &'static WeakOps) {
+    ///
+    /// # Safety
+    ///
+    /// The link is a part of the object, which is being traced.
+    pub(crate) unsafe fn register(
+        &mut self,
+        link: &Link,
+        object: NonNull<u8>,
+        ops: &'static WeakOps,
+    ) {
         if !self.is_probe() {
-            self.context().register(object, ops);
+            // SAFETY: the caller's contract.
+            unsafe { self.context().register(link, object, ops) };
         }
     }
 
@@ -186,6 +199,7 @@ impl Marker {
         if self.is_probe() {
             return true;
         }
+        self.spend(TICKS_PER_WAIT, 0);
         // SAFETY: keys are objects.
         let page = unsafe { PageRef::of(key) };
         page.flags.set(page.flags.get() | WAITED_FOR);
@@ -284,7 +298,7 @@ impl<'a> Ring<'a> {
         let Some((object, from)) = self.next_rare() else {
             return false;
         };
-        marker.spend(1, 0);
+        marker.spend(TICKS_PER_WAIT, 0);
         self.current = Some(object);
         self.from = from;
         // SAFETY: as in `run`.
@@ -305,7 +319,10 @@ impl<'a> Ring<'a> {
                 return Some((object, 0));
             }
         }
-        self.context.slices.pop()
+        self.context.slices.pop().or_else(|| {
+            let waiter = self.context.waiting.pop_ready()?;
+            Some((waiter.map, waiter.from))
+        })
     }
 
     /// Traces what is gray, until so many pointers were looked at or nothing is left; whether something may be left.
@@ -314,6 +331,8 @@ impl<'a> Ring<'a> {
         let end = ticks as u64 * TICK;
         while marker.cost < end {
             let Some(object) = self.next(place) else {
+                // What was traced last was traced to its end.
+                self.current = None;
                 if self.trace_rare(marker) {
                     continue;
                 }
@@ -439,6 +458,10 @@ impl Context {
     }
 
     /// Traces all marked objects again: some were marked when there was no memory to queue them.
+    ///
+    /// One piece, however large the heap: the alternative at this point would be to end the process. Each queue has room
+    /// for one element at least, and the first one for a chunk, so an object's trace always comes to its end, and each
+    /// pass over the heap marks more.
     #[cold]
     fn rescan_marked(&self, marker: &mut Marker, meter: &mut Meter) {
         self.each_space(|space| {
@@ -448,9 +471,7 @@ impl Context {
                     let object = page.cell(cell);
                     if page.is_marked(page.bit_of(object)) {
                         self.trace(marker, object, 0);
-                        while let Some((object, from)) = self.slices.pop() {
-                            self.trace(marker, object, from);
-                        }
+                        self.trace_queued(marker);
                     }
                 }
                 index += 1;
@@ -459,10 +480,29 @@ impl Context {
         self.account(marker, meter);
     }
 
+    /// Traces all that is queued, stacks included.
+    #[cold]
+    fn trace_queued(&self, marker: &mut Marker) {
+        loop {
+            if let Some((object, from)) = self.slices.pop() {
+                self.trace(marker, object, from);
+            } else if let Some(object) = self.gray.pop() {
+                self.trace(marker, object, 0);
+            } else if let Some(waiter) = self.waiting.pop_ready() {
+                self.trace(marker, waiter.map, waiter.from);
+            } else if let Some(stack) = self.late.pop() {
+                marker.late = true;
+                self.trace(marker, stack, 0);
+                marker.late = false;
+            } else {
+                return;
+            }
+        }
+    }
+
     #[cold]
     fn resume_waiters(&self, key: NonNull<u8>) {
-        self.waiting
-            .take(key, |waiter| self.push_slice(waiter.map, waiter.from));
+        self.waiting.wake(key);
     }
 
     #[inline(always)]
@@ -486,22 +526,6 @@ impl Context {
         // The rescan of all marked objects comes by it, after the callback.
         self.overflowed.set(true);
         false
-    }
-
-    /// Remembers a container for the stages of this cycle.
-    pub(crate) fn register(&self, object: NonNull<u8>, ops: &'static WeakOps) {
-        let mut specials = self.specials.borrow_mut();
-        if specials.try_reserve(1).is_err() {
-            super::out_of_memory();
-        }
-        specials.push(Special { object, ops });
-    }
-
-    /// Remembers a container that was made while others are being cleared, with entries that may be dead.
-    pub(crate) fn register_in_clear(&self, object: NonNull<u8>, ops: &'static WeakOps) {
-        if self.phase.get() == Phase::Clearing {
-            self.register(object, ops);
-        }
     }
 
     /// Whether the object is marked.

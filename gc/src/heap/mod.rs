@@ -38,7 +38,7 @@ pub(crate) use context::Context;
 pub(crate) use cycle::{Goal, RootTrace};
 pub(crate) use delegate::{Door, Owned};
 pub(crate) use mark::Marker;
-pub(crate) use special::{Stage, WeakOps};
+pub(crate) use special::{Link, Stage, WeakOps};
 pub(crate) use tail::Tail;
 pub(crate) use vtable::{DROPPED, VTable};
 pub use zeal::set_zeal;

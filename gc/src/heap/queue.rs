@@ -1,4 +1,4 @@
-//! Stacks of work that grow by chunks: a push never moves what is there.
+//! Stacks of work that grow by chunks: a push never moves what is there. Without memory there is room for one element.
 
 use std::cell::{Cell, UnsafeCell};
 use std::mem::MaybeUninit;
@@ -17,7 +17,7 @@ pub(super) struct Stack<T: Copy> {
     top: Cell<*mut T>,
     base: Cell<*mut T>,
     limit: Cell<*mut T>,
-    /// Whether there are elements in other chunks.
+    /// Whether there are elements in other chunks, or `last`.
     more: Cell<bool>,
     chunks: UnsafeCell<Chunks<T>>,
 }
@@ -27,6 +27,17 @@ struct Chunks<T> {
     used: Vec<Chunk<T>>,
     /// An empty one, so that a stack that goes to and fro over the edge of a chunk allocates nothing.
     spare: Option<Chunk<T>>,
+    /// An element for which there was no memory.
+    last: Option<T>,
+}
+
+impl<T> Chunks<T> {
+    fn new_chunk() -> Option<Chunk<T>> {
+        let mut fresh = Vec::new();
+        fresh.try_reserve_exact(CHUNK).ok()?;
+        fresh.resize_with(CHUNK, MaybeUninit::uninit);
+        Some(fresh.into_boxed_slice())
+    }
 }
 
 impl<T: Copy> Stack<T> {
@@ -39,7 +50,22 @@ impl<T: Copy> Stack<T> {
             chunks: UnsafeCell::new(Chunks {
                 used: Vec::new(),
                 spare: None,
+                last: None,
             }),
+        }
+    }
+
+    /// A stack that has a chunk, if there is memory for it, and keeps one.
+    pub(super) fn with_chunk() -> Self {
+        let stack = Self::new();
+        stack.keep_chunk();
+        stack
+    }
+
+    fn keep_chunk(&self) {
+        let chunks = self.chunks();
+        if chunks.used.try_reserve(1).is_ok() && chunks.spare.is_none() {
+            chunks.spare = Chunks::new_chunk();
         }
     }
 
@@ -76,17 +102,21 @@ impl<T: Copy> Stack<T> {
     #[inline(never)]
     fn push_in_next(&self, value: T) -> bool {
         let chunks = self.chunks();
-        let fresh = chunks.spare.take().or_else(|| {
-            let mut fresh = Vec::new();
-            fresh.try_reserve_exact(CHUNK).ok()?;
-            fresh.resize_with(CHUNK, MaybeUninit::uninit);
-            Some(fresh.into_boxed_slice())
-        });
-        let Some(mut fresh) = fresh.filter(|_| chunks.used.try_reserve(1).is_ok()) else {
-            return false;
+        let fresh = match chunks.used.try_reserve(1) {
+            Ok(()) => chunks.spare.take().or_else(Chunks::new_chunk),
+            Err(_) => None,
+        };
+        let Some(mut fresh) = fresh else {
+            let is_free = chunks.last.is_none();
+            if is_free {
+                chunks.last = Some(value);
+                self.more.set(true);
+            }
+            return is_free;
         };
         self.enter(&mut fresh, 0);
-        self.more.set(!chunks.used.is_empty());
+        self.more
+            .set(!chunks.used.is_empty() || chunks.last.is_some());
         chunks.used.push(fresh);
         self.push_in_chunk(value)
     }
@@ -121,8 +151,13 @@ impl<T: Copy> Stack<T> {
     #[inline(never)]
     fn pop_before(&self) -> Option<T> {
         let chunks = self.chunks();
+        if chunks.used.len() < 2 {
+            self.more.set(false);
+            return chunks.last.take();
+        }
         chunks.spare = chunks.used.pop();
-        self.more.set(chunks.used.len() > 1);
+        self.more
+            .set(chunks.used.len() > 1 || chunks.last.is_some());
         self.enter(chunks.used.last_mut()?, CHUNK);
         self.pop()
     }
@@ -132,7 +167,7 @@ impl<T: Copy> Stack<T> {
         self.top.get() == self.base.get() && !self.more.get()
     }
 
-    /// Frees the memory of an empty stack.
+    /// Forgets everything, and frees its memory.
     pub(super) fn reset(&self) {
         self.top.set(ptr::null_mut());
         self.base.set(ptr::null_mut());
@@ -141,7 +176,17 @@ impl<T: Copy> Stack<T> {
         *self.chunks() = Chunks {
             used: Vec::new(),
             spare: None,
+            last: None,
         };
+    }
+
+    /// Forgets everything, and frees its memory but for a chunk.
+    pub(super) fn reset_to_chunk(&self) {
+        let chunks = self.chunks();
+        let spare = chunks.used.pop().or(chunks.spare.take());
+        self.reset();
+        self.chunks().spare = spare;
+        self.keep_chunk();
     }
 }
 
@@ -162,6 +207,32 @@ mod tests {
         }
         assert!(stack.is_empty() && stack.pop().is_none());
         stack.reset();
+        assert!(stack.push(7) && stack.pop() == Some(7) && stack.is_empty());
+    }
+
+    #[test]
+    fn a_stack_without_memory_holds_one_element() {
+        let stack = Stack::new();
+        // As after a push that failed.
+        stack.chunks().last = Some(1);
+        stack.more.set(true);
+        assert!(!stack.is_empty());
+        assert!(stack.push(2) && !stack.is_empty());
+        assert_eq!(
+            [stack.pop(), stack.pop(), stack.pop()],
+            [Some(2), Some(1), None]
+        );
+        assert!(stack.is_empty());
+    }
+
+    #[test]
+    fn a_stack_may_keep_a_chunk() {
+        let stack = Stack::with_chunk();
+        for n in 0..3 * CHUNK {
+            assert!(stack.push(n));
+        }
+        stack.reset_to_chunk();
+        assert!(stack.is_empty() && stack.chunks().spare.is_some());
         assert!(stack.push(7) && stack.pop() == Some(7) && stack.is_empty());
     }
 

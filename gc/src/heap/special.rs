@@ -1,5 +1,6 @@
 //! Containers that take part in the decision what is dead: weak maps, weak sets, queues of finalizers.
 
+use std::cell::Cell;
 use std::ptr::NonNull;
 
 use super::context::Context;
@@ -37,14 +38,99 @@ pub(crate) struct WeakOps {
     pub(crate) run: unsafe fn(NonNull<u8>, Stage, &Context, &mut usize) -> bool,
 }
 
-/// A container of the cycle under way.
-#[derive(Clone, Copy)]
-pub(super) struct Special {
-    pub(super) object: NonNull<u8>,
-    pub(super) ops: &'static WeakOps,
+/// What a container's own object keeps for the list of those that a cycle has met: so the list needs no memory, and
+/// can't fail or grow in one long piece.
+pub(crate) struct Link {
+    next: Cell<Option<NonNull<Link>>>,
+    /// The object and what it does, while it is on the list.
+    listed: Cell<Option<(NonNull<u8>, &'static WeakOps)>>,
+}
+
+impl Link {
+    pub(crate) const fn new() -> Self {
+        Self {
+            next: Cell::new(None),
+            listed: Cell::new(None),
+        }
+    }
+}
+
+/// The containers of the cycle under way, in the order in which they were met.
+pub(super) struct Specials {
+    first: Cell<Option<NonNull<Link>>>,
+    last: Cell<Option<NonNull<Link>>>,
+    /// For each stage, the last one that has it behind it.
+    done: [Cell<Option<NonNull<Link>>>; 3],
+}
+
+impl Specials {
+    pub(super) const fn new() -> Self {
+        Self {
+            first: Cell::new(None),
+            last: Cell::new(None),
+            done: [const { Cell::new(None) }; 3],
+        }
+    }
+
+    /// Adds a container, unless it is there.
+    fn add(&self, link: &Link, object: NonNull<u8>, ops: &'static WeakOps) {
+        if link.listed.replace(Some((object, ops))).is_some() {
+            return;
+        }
+        link.next.set(None);
+        match self.last.replace(Some(NonNull::from(link))) {
+            // SAFETY: who is on the list is marked, or queued to be, and so alive until the sweep; and then the list is
+            // empty.
+            Some(last) => unsafe { last.as_ref() }.next.set(Some(NonNull::from(link))),
+            None => self.first.set(Some(NonNull::from(link))),
+        }
+    }
+
+    /// The next container for a stage.
+    fn next(&self, stage: Stage) -> Option<NonNull<Link>> {
+        match self.done[stage as usize].get() {
+            // SAFETY: as in `add`.
+            Some(done) => unsafe { done.as_ref() }.next.get(),
+            None => self.first.get(),
+        }
+    }
+
+    /// Forgets all: the last stage is behind them.
+    pub(super) fn clear(&self) {
+        self.first.set(None);
+        self.last.set(None);
+        for done in &self.done {
+            done.set(None);
+        }
+    }
 }
 
 impl Context {
+    /// Remembers a container for the stages of this cycle.
+    ///
+    /// # Safety
+    ///
+    /// The link is a part of the object, which is being traced, or black in a cycle that clears.
+    pub(crate) unsafe fn register(&self, link: &Link, object: NonNull<u8>, ops: &'static WeakOps) {
+        self.specials.add(link, object, ops);
+    }
+
+    /// Remembers a container that was made while others are being cleared, with entries that may be dead.
+    ///
+    /// # Safety
+    ///
+    /// The link is a part of the object, which is new.
+    pub(crate) unsafe fn register_in_clear(
+        &self,
+        link: &Link,
+        object: NonNull<u8>,
+        ops: &'static WeakOps,
+    ) {
+        if self.is_clearing() {
+            self.specials.add(link, object, ops);
+        }
+    }
+
     /// Runs the stages that belong to marking, each for all containers; false where the budget ended first. What they
     /// resurrect is gray.
     pub(super) fn run_marking_stages(&self, meter: &mut Meter) -> bool {
@@ -54,31 +140,39 @@ impl Context {
     /// Runs a stage for the containers that do not have it behind them; false where the budget ended first, or where
     /// something became gray that is to be marked before the stage goes on.
     pub(super) fn run_stage(&self, stage: Stage, meter: &mut Meter) -> bool {
-        let done = &self.stage_done[stage as usize];
         loop {
-            let Some(special) = self.specials.borrow().get(done.get()).copied() else {
+            let Some(next) = self.specials.next(stage) else {
                 return true;
             };
+            // SAFETY: as in `Specials::add`.
+            let link = unsafe { next.as_ref() };
+            let Some((object, ops)) = link.listed.get() else {
+                unreachable!("it is on the list");
+            };
             let takes_part = match stage {
-                Stage::Values => special.ops.values,
-                Stage::Finalize => special.ops.finalize,
-                Stage::Clear => special.ops.clear,
+                Stage::Values => ops.values,
+                Stage::Finalize => ops.finalize,
+                Stage::Clear => ops.clear,
             };
             let mut complete = true;
             if takes_part {
                 let mut fuel = Meter::PIECE_BYTES;
                 // SAFETY: the object was registered in this cycle and is alive until its sweep. The context is one
                 // whose marking has come to its end with nothing gray left.
-                complete = unsafe { (special.ops.run)(special.object, stage, self, &mut fuel) };
+                complete = unsafe { (ops.run)(object, stage, self, &mut fuel) };
+                // A small container counts too: there may be a million of them.
                 meter.spend(
                     (Meter::PIECE_BYTES - fuel) / 16 + 8,
-                    (Meter::PIECE_BYTES - fuel) / STAGE_DIVISOR,
+                    (Meter::PIECE_BYTES - fuel) / STAGE_DIVISOR + 1,
                 );
             } else {
                 meter.spend(1, 0);
             }
             if complete {
-                done.set(done.get() + 1);
+                self.specials.done[stage as usize].set(Some(next));
+                if stage == Stage::Clear {
+                    link.listed.set(None);
+                }
             }
             if meter.is_empty() {
                 return false;

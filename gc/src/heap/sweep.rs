@@ -24,8 +24,14 @@ const KEPT_AT_LEAST_BYTES: usize = 128 * 1024;
 /// Elements dropped between two looks at the budget.
 const DROPPED_AT_A_TIME: usize = 16;
 
+/// What an element with a destructor counts for in bytes: the least size that one has that owns something.
+const ELEMENT_BYTES: usize = 8;
+
 /// What a destructor counts for, in pointers looked at: it usually frees memory.
 const TICKS_PER_DROP: usize = 8;
+
+/// What the freeing of a chunk of a table counts for.
+const TICKS_PER_CHUNK: usize = 64;
 
 impl Context {
     /// Decides: what is white is dead.
@@ -36,11 +42,10 @@ impl Context {
         self.barrier.set(false);
         self.phase.set(Phase::Clearing);
         self.waiting.reset();
-        self.gray.reset();
+        self.gray.reset_to_chunk();
         self.again.reset();
         self.slices.reset();
         self.late.reset();
-        self.stage_done[Stage::Clear as usize].set(0);
     }
 
     pub(super) fn close_spaces(&self) {
@@ -57,7 +62,13 @@ impl Context {
         if !self.run_stage(Stage::Clear, meter) {
             return false;
         }
-        self.specials.borrow_mut().clear();
+        while self.waiting.free_some() {
+            meter.spend(TICKS_PER_CHUNK, 0);
+            if meter.is_empty() {
+                return false;
+            }
+        }
+        self.specials.clear();
         self.close_spaces();
         self.epoch.set(self.epoch.get().wrapping_add(1));
         self.each_space(Space::begin_sweep);
@@ -124,7 +135,9 @@ impl Context {
             // Before its destructor: one that panics is not run again.
             page.clear_allocated(Bit::of(index));
             self.discharge(1, page.cell_bytes);
-            meter.spend(0, meter.sweep.dropped(page.cell_bytes));
+            if page.vtable.object_bytes != 0 {
+                meter.spend(0, meter.sweep.dropped(page.cell_bytes));
+            }
             self.dropping.set(Some(Dropping {
                 page,
                 index,
@@ -158,6 +171,15 @@ impl Context {
             let ended = advance.1.from == DROPPED;
             drop(advance);
             meter.spend(TICKS_PER_DROP, 0);
+            if page.vtable.object_bytes == 0 {
+                meter.spend(
+                    0,
+                    meter
+                        .sweep
+                        .dropped(DROPPED_AT_A_TIME * ELEMENT_BYTES)
+                        .max(1),
+                );
+            }
             if ended {
                 if self.zeal.is_some() {
                     // SAFETY: the object has been dropped.
