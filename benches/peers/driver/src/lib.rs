@@ -8,7 +8,9 @@
 //! | [`compare`] | the rounds |
 //! | [`summary`] | what many samples come to, and the means |
 //! | [`report`] | tables and JSON |
+//! | [`collect`] | the same for collectors |
 
+pub mod collect;
 pub mod compare;
 pub mod peers;
 pub mod plan;

@@ -219,8 +219,16 @@ fn name(measure: Measure) -> String {
 /// # Errors
 /// [`Error::Write`].
 pub fn write(folder: &Path, text: &str, json: &Value) -> Result<(), Error> {
+    write_as(folder, "alloc-peers", text, json)
+}
+
+/// Writes `NAME.md` and `NAME.json` to `folder`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_as(folder: &Path, name: &str, text: &str, json: &Value) -> Result<(), Error> {
     let fail = |e| Error::Write(folder.display().to_string(), e);
     fs::create_dir_all(folder).map_err(fail)?;
-    fs::write(folder.join("alloc-peers.md"), text).map_err(fail)?;
-    fs::write(folder.join("alloc-peers.json"), format!("{json}\n")).map_err(fail)
+    fs::write(folder.join(format!("{name}.md")), text).map_err(fail)?;
+    fs::write(folder.join(format!("{name}.json")), format!("{json}\n")).map_err(fail)
 }

@@ -1,0 +1,13 @@
+//! `Box`.
+
+use collectors::Collector;
+use collectors::counting::run_owned;
+
+collectors::owned!(Boxed, Box, None,);
+
+/// Boxes: freed when their owner goes.
+pub const COLLECTOR: Collector = Collector {
+    name: "box",
+    version: "std",
+    run: run_owned::<Boxed>,
+};

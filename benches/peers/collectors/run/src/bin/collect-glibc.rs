@@ -1,0 +1,7 @@
+//! The collectors on the system's allocator.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    collect::main()
+}
