@@ -1,6 +1,6 @@
 //! What the compiler makes of a function: plain data, shared by all closures of the function.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::opcode::Instruction;
 
@@ -16,7 +16,7 @@ pub enum Constant {
     /// A float; never a NaN or a negative zero.
     Float(f64),
     /// A string of any bytes.
-    Str(Rc<[u8]>),
+    Str(Arc<[u8]>),
 }
 
 /// What a local variable was declared as.
@@ -37,7 +37,7 @@ pub enum VarKind {
 #[derive(Clone, Debug)]
 pub struct UpvalueDesc {
     /// The variable's name; none when debug information was stripped.
-    pub name: Option<Rc<[u8]>>,
+    pub name: Option<Arc<[u8]>>,
     /// Whether it is register `index` of the enclosing function; if not, it is upvalue `index` of that function.
     pub in_stack: bool,
     /// The register or upvalue.
@@ -50,7 +50,7 @@ pub struct UpvalueDesc {
 #[derive(Clone, Debug)]
 pub struct LocVar {
     /// Its name; those the compiler makes up are in parentheses, as `(for state)`.
-    pub name: Rc<[u8]>,
+    pub name: Arc<[u8]>,
     /// The first instruction at which it is alive.
     pub start_pc: u32,
     /// The first instruction at which it is dead.
@@ -65,7 +65,7 @@ pub struct Proto {
     /// The constants.
     pub constants: Vec<Constant>,
     /// The functions defined inside this one.
-    pub protos: Vec<Rc<Proto>>,
+    pub protos: Vec<Arc<Proto>>,
     /// The upvalues.
     pub upvalues: Vec<UpvalueDesc>,
     /// The line of each instruction; empty when debug information was stripped.
@@ -73,7 +73,7 @@ pub struct Proto {
     /// The local variables, in the order of their declaration.
     pub loc_vars: Vec<LocVar>,
     /// The chunk's name: `@file`, `=name`, or the source text itself.
-    pub source: Rc<[u8]>,
+    pub source: Arc<[u8]>,
     /// The line where the definition starts; 0 for a main function.
     pub line_defined: u32,
     /// The line where the definition ends; 0 for a main function.
@@ -95,7 +95,7 @@ impl Proto {
 
     /// The name of the local variable number `number` (from 1) that is alive at `pc`: the one in register `number - 1`.
     #[must_use]
-    pub fn local_name(&self, number: usize, pc: usize) -> Option<&Rc<[u8]>> {
+    pub fn local_name(&self, number: usize, pc: usize) -> Option<&Arc<[u8]>> {
         self.loc_vars
             .iter()
             .take_while(|var| var.start_pc as usize <= pc)

@@ -1,6 +1,6 @@
 //! Instructions, constants and registers of the function under way.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::Compiler;
 use super::state::ConstKey;
@@ -162,7 +162,7 @@ impl Compiler<'_> {
 
     pub(super) fn string_constant(&mut self, symbol: Symbol) -> Result<u32> {
         self.constant(ConstKey::Str(symbol), |this| {
-            Constant::Str(Rc::clone(this.lexer.symbols.text(symbol)))
+            Constant::Str(Arc::clone(this.lexer.symbols.text(symbol)))
         })
     }
 

@@ -1,6 +1,6 @@
 //! Functions.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::Compiler;
 use super::expdesc::{ExpDesc, Kind};
@@ -30,7 +30,7 @@ impl Compiler<'_> {
     /// Parameters and body of a function defined at `line`; gives the closure.
     pub(super) fn function_body(&mut self, is_method: bool, line: u32) -> Result<ExpDesc> {
         let inner = FuncState::new(
-            Rc::clone(&self.chunk_name),
+            Arc::clone(&self.chunk_name),
             line,
             self.vars.len(),
             self.labels.len(),
@@ -55,7 +55,7 @@ impl Compiler<'_> {
         }
         let number = self.fs.proto.protos.len();
         self.check_limit(number + 1, MAX_BX as usize + 1, "functions")?;
-        self.fs.proto.protos.push(Rc::new(proto));
+        self.fs.proto.protos.push(Arc::new(proto));
         let pc = self.emit(Instruction::abx(Op::Closure, 0, number as u32));
         let mut e = ExpDesc::new(Kind::Reloc(pc));
         self.put_next(&mut e)?;

@@ -23,7 +23,7 @@ mod stat;
 mod state;
 mod value;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::lexer::{Lexer, Payload, Result, Symbol, Token};
 use crate::proto::Proto;
@@ -53,11 +53,11 @@ const MAX_DEPTH: u32 = 196;
 /// assert!(error.incomplete);
 /// # Ok::<(), interp_demo::compiler::SyntaxError>(())
 /// ```
-pub fn compile(source: &[u8], chunk_name: &[u8]) -> std::result::Result<Rc<Proto>, SyntaxError> {
+pub fn compile(source: &[u8], chunk_name: &[u8]) -> std::result::Result<Arc<Proto>, SyntaxError> {
     let mut compiler = Compiler::new(source, chunk_name);
     compiler
         .main_function()
-        .map(Rc::new)
+        .map(Arc::new)
         .map_err(|error| *error)
 }
 
@@ -93,7 +93,7 @@ struct Compiler<'s> {
     depth: u32,
     env_name: Symbol,
     break_name: Symbol,
-    chunk_name: Rc<[u8]>,
+    chunk_name: Arc<[u8]>,
 }
 
 impl<'s> Compiler<'s> {
@@ -102,8 +102,8 @@ impl<'s> Compiler<'s> {
         let env_name = lexer.intern(b"_ENV");
         // No label has this name: it is reserved.
         let break_name = lexer.intern(b"break");
-        let chunk_name: Rc<[u8]> = chunk_name.into();
-        let fs = FuncState::new(Rc::clone(&chunk_name), 0, 0, 0);
+        let chunk_name: Arc<[u8]> = chunk_name.into();
+        let fs = FuncState::new(Arc::clone(&chunk_name), 0, 0, 0);
         Compiler {
             lexer,
             fs,

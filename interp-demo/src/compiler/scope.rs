@@ -1,6 +1,6 @@
 //! Blocks, local variables and upvalues.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::Compiler;
 use super::expdesc::{ConstValue, ExpDesc, Kind};
@@ -82,7 +82,7 @@ impl Compiler<'_> {
             let name = self.var(self.fs.active).name;
             let start_pc = self.fs.pc() as u32;
             let debug = self.fs.proto.loc_vars.len();
-            let name = Rc::clone(self.lexer.symbols.text(name));
+            let name = Arc::clone(self.lexer.symbols.text(name));
             self.fs.proto.loc_vars.push(LocVar {
                 name,
                 start_pc,
@@ -212,7 +212,7 @@ impl Compiler<'_> {
         let function = self.function(level);
         let (line, count) = (function.proto.line_defined, function.upvalue_names.len());
         self.check_limit_at(line, count + 1, MAX_UPVALUES, "upvalues")?;
-        let text = Rc::clone(self.lexer.symbols.text(name));
+        let text = Arc::clone(self.lexer.symbols.text(name));
         let function = self.function(level);
         function.upvalue_names.push(name);
         function.proto.upvalues.push(UpvalueDesc {

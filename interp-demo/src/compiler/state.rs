@@ -1,7 +1,7 @@
 //! The function under way.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::lexer::Symbol;
 use crate::opcode::Instruction;
@@ -58,7 +58,7 @@ pub(super) struct FuncState {
 
 impl FuncState {
     pub(super) fn new(
-        source: Rc<[u8]>,
+        source: Arc<[u8]>,
         line_defined: u32,
         first_var: usize,
         first_label: usize,

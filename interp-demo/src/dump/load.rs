@@ -3,7 +3,7 @@
 //! The bytes may come from anywhere: whatever they are, the result is either an error or a function that the virtual
 //! machine can run as safely as a compiled one ([`verify`](super::verify)).
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::format::{BODY, CHECK_FLOAT, CHECK_INT, HEADER, SIGNATURE, constant};
 use super::verify::verify;
@@ -24,9 +24,9 @@ pub fn is_binary(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// When the bytes are no dump of this version, or not all of one.
-pub fn load(bytes: &[u8], chunk_name: &[u8]) -> Result<Rc<Proto>, SyntaxError> {
+pub fn load(bytes: &[u8], chunk_name: &[u8]) -> Result<Arc<Proto>, SyntaxError> {
     let mut reader = Reader { rest: bytes };
-    reader.whole().map(Rc::new).map_err(|why| {
+    reader.whole().map(Arc::new).map_err(|why| {
         let name = match chunk_name {
             [b'@' | b'=', name @ ..] => name,
             [b'\x1b', ..] => b"binary string",
@@ -119,7 +119,7 @@ impl<'b> Reader<'b> {
         u32::try_from(self.number()?).map_err(|_| CORRUPTED)
     }
 
-    fn text(&mut self) -> Read<Option<Rc<[u8]>>> {
+    fn text(&mut self) -> Read<Option<Arc<[u8]>>> {
         let Some(length) = self.number()?.checked_sub(1) else {
             return Ok(None);
         };
@@ -138,7 +138,7 @@ impl<'b> Reader<'b> {
         Ok(items)
     }
 
-    fn function(&mut self, outer: Option<&Rc<[u8]>>, depth: u32) -> Read<Proto> {
+    fn function(&mut self, outer: Option<&Arc<[u8]>>, depth: u32) -> Read<Proto> {
         if depth > MAX_DEPTH {
             return Err(CORRUPTED);
         }
@@ -156,7 +156,7 @@ impl<'b> Reader<'b> {
         })?;
         let constants = self.list(Self::constant)?;
         let upvalues = self.list(Self::upvalue)?;
-        let protos = self.list(|reader| reader.function(Some(&source), depth + 1).map(Rc::new))?;
+        let protos = self.list(|reader| reader.function(Some(&source), depth + 1).map(Arc::new))?;
         let mut before = i64::from(line_defined);
         let lines = self.list(|reader| {
             let coded = reader.number()?;

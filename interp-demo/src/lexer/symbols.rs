@@ -1,7 +1,7 @@
 //! Names and strings of one source text, each kept once.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A name or string: two are equal if and only if their bytes are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -10,8 +10,8 @@ pub struct Symbol(u32);
 /// The table of all of them.
 #[derive(Default)]
 pub struct Symbols {
-    numbers: HashMap<Rc<[u8]>, Symbol>,
-    texts: Vec<Rc<[u8]>>,
+    numbers: HashMap<Arc<[u8]>, Symbol>,
+    texts: Vec<Arc<[u8]>>,
 }
 
 impl Symbols {
@@ -24,15 +24,15 @@ impl Symbols {
             return *symbol;
         }
         let symbol = Symbol(u32::try_from(self.texts.len()).expect("fewer than 2^32 strings"));
-        let text: Rc<[u8]> = bytes.into();
-        self.texts.push(Rc::clone(&text));
+        let text: Arc<[u8]> = bytes.into();
+        self.texts.push(Arc::clone(&text));
         self.numbers.insert(text, symbol);
         symbol
     }
 
     /// The bytes of a symbol of this table.
     #[must_use]
-    pub fn text(&self, symbol: Symbol) -> &Rc<[u8]> {
+    pub fn text(&self, symbol: Symbol) -> &Arc<[u8]> {
         &self.texts[symbol.0 as usize]
     }
 }

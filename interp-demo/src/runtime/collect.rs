@@ -2,7 +2,8 @@
 
 use sleepy_gc::Budget;
 
-use super::{End, Runtime};
+use super::End;
+use super::worker::Worker;
 use crate::vm::{Answer, Exit, GcRequest, run};
 
 /// How the collector is driven.
@@ -25,10 +26,10 @@ impl Control {
 /// What a basic step of `collectgarbage` does, in bytes of work.
 const BASIC_STEP_BYTES: usize = 8 * 1024;
 
-impl Runtime {
+impl Worker<'_> {
     /// Pays the debt of the allocations since the last safe point.
     pub(super) fn pay_debt(&mut self) {
-        if !self.collector.running {
+        if !self.arena.control.running {
             return;
         }
         let debt = self.arena.allocation_debt();
@@ -38,8 +39,9 @@ impl Runtime {
     }
 
     fn forced_step(&mut self, work_bytes: usize) {
+        let sleeper = &mut *self.sleeper;
         self.arena.forced(|arena| {
-            self.sleeper.forced_step(arena, Budget::Work(work_bytes));
+            sleeper.forced_step(arena, Budget::Work(work_bytes));
         });
     }
 
@@ -82,14 +84,17 @@ impl Runtime {
                 Answer::Ready(finished)
             }
             GcRequest::Stop => {
-                self.collector.running = false;
+                self.arena.control.running = false;
                 Answer::Done
             }
             GcRequest::Restart => {
-                self.collector.running = true;
+                self.arena.control.running = true;
                 Answer::Done
             }
-            GcRequest::Stats => Answer::Custom(Box::new(self.stats())),
+            GcRequest::Stats => {
+                let stats = super::figures::stats(&self.arena, self.sleeper, self.shared.started);
+                Answer::Custom(Box::new(stats))
+            }
             GcRequest::Scavenge => Answer::Number(sleepy_alloc::purge_now() as i64),
         }
     }
@@ -97,19 +102,19 @@ impl Runtime {
     /// Whether the heap is larger than it may be, even after a full collection. A program that has been told so is told
     /// again only when the heap has grown further: it must be able to let go of what it holds.
     pub(super) fn is_over_memory_limit(&mut self) -> bool {
-        let Some(limit) = self.options.memory_limit_bytes else {
+        let Some(limit) = self.shared.options.memory_limit_bytes else {
             return false;
         };
-        if self.arena.metrics().heap_bytes() <= limit.max(self.collector.tolerated_bytes) {
+        if self.arena.metrics().heap_bytes() <= limit.max(self.arena.control.tolerated_bytes) {
             return false;
         }
         self.collect(GcRequest::Full);
         let heap_bytes = self.arena.metrics().heap_bytes();
         if heap_bytes <= limit {
-            self.collector.tolerated_bytes = 0;
+            self.arena.control.tolerated_bytes = 0;
             return false;
         }
-        self.collector.tolerated_bytes = heap_bytes + limit / 32;
+        self.arena.control.tolerated_bytes = heap_bytes + limit / 32;
         // A failed allocation has told it already.
         !self.enter(|ctx| ctx.state.told_of_memory.take())
     }
@@ -181,18 +186,20 @@ impl Runtime {
         self.enter(|ctx| ctx.put_answer(answer));
     }
 
-    /// Ends the program as `lua_close` does: closes the pending variables, and runs all finalizers, the youngest object's
-    /// first. If a `__close` method asks to exit, its status is the answer; if finalizers are given up as the program's
-    /// time is over, or it was interrupted, 1.
-    pub fn close(&mut self) -> Option<i32> {
+    /// See [`Runtime::close`](super::Runtime::close).
+    pub(super) fn close(&mut self) -> Option<i32> {
         let mut status = None;
+        self.shared.set_closing();
         // What runs now can't be told that memory is short.
         self.arena.set_heap_limit(None);
-        if self.enter(|ctx| ctx.start_closing()) {
-            // An error while a state is closed concerns nobody any more.
-            if let End::Exit { code, .. } = self.drive() {
-                status = Some(code);
-            }
+        let has_pending = self.enter(|ctx| {
+            ctx.take_finalizers_over();
+            ctx.rouse_all();
+            ctx.start_closing()
+        });
+        // An error while a state is closed concerns nobody any more.
+        if has_pending && let End::Exit { code, .. } = self.drive() {
+            status = Some(code);
         }
         self.enter(|ctx| ctx.finalize_all());
         if !self.run_finalizers(u32::MAX) {
@@ -200,10 +207,5 @@ impl Runtime {
         }
         crate::stdlib::io::flush_all();
         status
-    }
-
-    /// Writes out what `--gc-trace` holds back; to be called before the process ends.
-    pub fn finish_trace(&mut self) {
-        self.arena.finish_trace();
     }
 }

@@ -1,67 +1,77 @@
 //! The figures that the runtime gives of itself: those of `gc.stats()` and `--stats`.
 
 use std::fs;
+use std::time::Instant;
 
 use rustix::time::ClockId;
-use sleepy_gc::idle::Histogram;
+use sleepy_gc::idle::{Histogram, SleepStats, Sleeper};
 use sleepy_gc::metrics::Cause;
 
-use super::Runtime;
+use super::WatchedArena;
 use super::watched::now_ns;
 use crate::stats::{CyclesByCause, Quantiles, Stats};
 
-impl Runtime {
-    /// How things stand now. Taken before the heap is torn down, it tells of the whole run.
-    #[must_use]
-    pub fn stats(&self) -> Stats {
-        let metrics = self.arena.metrics();
-        let seen = self.arena.seen();
-        let sleep = self.sleeper.stats();
-        let alloc = sleepy_alloc::stats();
-        let (resident_bytes, peak_resident_bytes) = resident_bytes();
-        Stats {
-            heap_bytes: metrics.heap_bytes() as u64,
-            cycles: metrics.cycles(),
-            cycles_by_cause: CyclesByCause {
-                idle: metrics.cycles_begun(Cause::Idle),
-                debt: metrics.cycles_begun(Cause::Allocation),
-                request: metrics.cycles_begun(Cause::Explicit),
-                memory: metrics.cycles_begun(Cause::Emergency),
-            },
-            idle_steps: seen.idle_steps,
-            forced_steps: seen.forced_steps,
-            forced_ns: seen.forced_ns,
-            pause: quantiles(&seen.pause),
-            finalizers: seen.finalizers,
+/// How things stand now.
+pub(super) fn stats(arena: &WatchedArena, sleeper: &Sleeper, started: Instant) -> Stats {
+    let metrics = arena.metrics();
+    let seen = arena.seen();
+    let mut sleep = seen.ended.clone();
+    add(&mut sleep, sleeper.stats());
+    let alloc = sleepy_alloc::stats();
+    let (resident_bytes, peak_resident_bytes) = resident_bytes();
+    Stats {
+        heap_bytes: metrics.heap_bytes() as u64,
+        cycles: metrics.cycles(),
+        cycles_by_cause: CyclesByCause {
+            idle: metrics.cycles_begun(Cause::Idle),
+            debt: metrics.cycles_begun(Cause::Allocation),
+            request: metrics.cycles_begun(Cause::Explicit),
+            memory: metrics.cycles_begun(Cause::Emergency),
+        },
+        idle_steps: seen.idle_steps,
+        forced_steps: seen.forced_steps,
+        forced_ns: seen.forced_ns,
+        pause: quantiles(&seen.pause),
+        finalizers: seen.finalizers,
 
-            waits: sleep.waits,
-            probes: sleep.probes,
-            steps: sleep.steps,
-            cycles_started: sleep.cycles_started,
-            collected_ns: sleep.collected_ns,
-            parks: sleep.parks,
-            step_overrun: quantiles(&sleep.step_overrun),
+        waits: sleep.waits,
+        probes: sleep.probes,
+        steps: sleep.steps,
+        cycles_started: sleep.cycles_started,
+        collected_ns: sleep.collected_ns,
+        parks: sleep.parks,
+        step_overrun: quantiles(&sleep.step_overrun),
 
-            live_bytes: alloc.live_bytes,
-            committed_bytes: alloc.committed_bytes,
-            holed_bytes: alloc.holed_bytes,
-            purged_bytes: alloc.purged_bytes,
-            purge_calls: alloc.purge_calls,
-            park_wakes: alloc.park_wakes,
-            scavenger_turns: alloc.scavenger_turns,
-            parked_sweeps: alloc.parked_sweeps,
-            aborted_sweeps: alloc.aborted_sweeps,
-            abandoned_pages: alloc.abandoned_pages,
-            abandoned_bitmaps: alloc.abandoned_bitmaps,
-            arenas: alloc.arenas,
-            reclaim_wait_max_ns: alloc.reclaim_wait_max_ns,
+        live_bytes: alloc.live_bytes,
+        committed_bytes: alloc.committed_bytes,
+        holed_bytes: alloc.holed_bytes,
+        purged_bytes: alloc.purged_bytes,
+        purge_calls: alloc.purge_calls,
+        park_wakes: alloc.park_wakes,
+        scavenger_turns: alloc.scavenger_turns,
+        parked_sweeps: alloc.parked_sweeps,
+        aborted_sweeps: alloc.aborted_sweeps,
+        abandoned_pages: alloc.abandoned_pages,
+        abandoned_bitmaps: alloc.abandoned_bitmaps,
+        arenas: alloc.arenas,
+        reclaim_wait_max_ns: alloc.reclaim_wait_max_ns,
 
-            resident_bytes,
-            peak_resident_bytes,
-            cpu_ns: now_ns(ClockId::ProcessCPUTime),
-            elapsed_ns: u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX),
-        }
+        resident_bytes,
+        peak_resident_bytes,
+        cpu_ns: now_ns(ClockId::ProcessCPUTime),
+        elapsed_ns: u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX),
     }
+}
+
+/// Adds what one sleeper has done to what others have.
+pub(super) fn add(sum: &mut SleepStats, one: &SleepStats) {
+    sum.waits += one.waits;
+    sum.probes += one.probes;
+    sum.steps += one.steps;
+    sum.cycles_started += one.cycles_started;
+    sum.collected_ns += one.collected_ns;
+    sum.parks += one.parks;
+    sum.step_overrun.merge(&one.step_overrun);
 }
 
 fn quantiles(histogram: &Histogram) -> Quantiles {

@@ -10,21 +10,30 @@
 
 mod collect;
 mod figures;
+mod held;
 mod options;
 mod report;
+mod shared;
 mod wait;
 mod watched;
+mod worker;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
-use sleepy_gc::idle::{Policy, Sleeper};
-use sleepy_gc::{Arena, Gc, Rootable};
+use sleepy_gc::idle::{SendArena, Sleeper};
+use sleepy_gc::{Gc, Rootable};
 
+pub use self::held::Held;
 pub use self::options::{GcTrace, Options};
+pub(crate) use self::report::message as error_message;
+use self::shared::Shared;
 pub use self::wait::Waiter;
 pub use self::watched::WatchedArena;
-use crate::vm::{Ctx, Error, Exit, GcRequest, State, Value, run};
+use self::worker::Worker;
+use crate::stats::Stats;
+use crate::vm::turn::MAIN;
+use crate::vm::{Ctx, State, Value};
 
 /// The arena's root.
 pub type StateRoot = Rootable![Gc<'_, State<'_>>];
@@ -81,12 +90,12 @@ pub enum Arguments {
 }
 
 /// A Lua state and everything around it.
+///
+/// The OS thread that it belongs to is the state's first. Lua programs start others, which share the state: one of them runs at a
+/// time, this one while it is in a method. Between two of its methods the others run.
 pub struct Runtime {
-    arena: WatchedArena,
+    shared: Arc<Shared>,
     sleeper: Sleeper,
-    options: Options,
-    started: Instant,
-    collector: collect::Control,
 }
 
 impl Runtime {
@@ -107,23 +116,14 @@ impl Runtime {
             sleepy_gc::set_zeal(every);
         }
         let watched = options.time_limit.is_some();
-        let mut arena = Arena::<StateRoot>::new(|mc| State::new(mc, seed));
+        let mut arena = SendArena::<StateRoot>::new(|mc| State::new(mc, seed));
         arena.set_heap_limit(options.hard_memory_limit_bytes());
         crate::stdlib::room::set_limit(options.memory_limit_bytes);
-        let policy = if options.sleepy {
-            Policy::default()
-        } else {
-            Policy::off()
-        };
-        let mut sleeper = Sleeper::new(policy);
+        let trace = options.gc_trace.take();
+        let shared = Arc::new(Shared::new(WatchedArena::new(arena, trace), options));
+        let mut sleeper = shared.sleeper();
         sleeper.interrupt_when(Some(is_interrupted));
-        let mut runtime = Runtime {
-            arena: WatchedArena::new(arena, options.gc_trace.take()),
-            sleeper,
-            collector: collect::Control::new(),
-            options,
-            started: Instant::now(),
-        };
+        let mut runtime = Runtime { shared, sleeper };
         runtime.enter(|ctx| {
             ctx.state.watched.set(watched);
             if ignore_environment {
@@ -139,7 +139,12 @@ impl Runtime {
     /// The options it was made with.
     #[must_use]
     pub fn options(&self) -> &Options {
-        &self.options
+        &self.shared.options
+    }
+
+    /// This thread at work: with the interpreter lock.
+    fn worker(&mut self) -> Worker<'_> {
+        Worker::new(&self.shared, &mut self.sleeper, MAIN)
     }
 
     /// Checks the heap by a walk of its own: for tests.
@@ -148,17 +153,12 @@ impl Runtime {
     ///
     /// What is wrong, in words.
     pub fn verify(&mut self) -> Result<(), String> {
-        self.arena.verify()
+        self.worker().arena.verify()
     }
 
     /// Looks at, or changes, the state. Nothing runs meanwhile.
     pub fn enter<T>(&mut self, f: impl for<'gc> FnOnce(Ctx<'gc>) -> T) -> T {
-        self.arena.mutate(|mc, state| {
-            f(Ctx {
-                mc,
-                state: Gc::as_ref(*state),
-            })
-        })
+        self.worker().enter(f)
     }
 
     /// Runs a chunk that is given as text, as `lua -e` does.
@@ -197,115 +197,43 @@ impl Runtime {
     where
         F: for<'gc> FnOnce(Ctx<'gc>) -> Result<(Value<'gc>, Vec<Value<'gc>>), Value<'gc>>,
     {
-        let begun = self.enter(|ctx| match prepare(ctx) {
+        let mut worker = self.worker();
+        let begun = worker.enter(|ctx| match prepare(ctx) {
             Ok((function, args)) => report::start(ctx, function, &args)
                 .map_err(|error| report::message(ctx, error.value())),
             Err(value) => Err(report::message(ctx, value)),
         });
         match begun {
-            Ok(()) => self.drive(),
+            Ok(()) => worker.drive(),
             Err(message) => End::Failed(message),
         }
     }
 
-    /// Runs what was started on the main coroutine.
-    fn drive(&mut self) -> End {
-        /// What to do outside of the arena.
-        enum Next {
-            Look,
-            Collect,
-            Serve,
-            End(End),
-        }
-        let mut trouble = None;
-        loop {
-            let next = self.arena.mutate(|mc, state| {
-                let ctx = Ctx {
-                    mc,
-                    state: Gc::as_ref(*state),
-                };
-                if let Some(trouble) = trouble.take() {
-                    let error = trouble_error(ctx, trouble);
-                    if let Err(value) = crate::vm::fail(ctx, error) {
-                        return Next::End(End::Failed(report::message(ctx, value)));
-                    }
-                }
-                match run(ctx) {
-                    Exit::SafePoint => Next::Look,
-                    Exit::ShortOfMemory => Next::Collect,
-                    Exit::Request => Next::Serve,
-                    Exit::Done => Next::End(report::outcome(ctx)),
-                    Exit::Failed(value) => Next::End(End::Failed(report::message(ctx, value))),
-                }
-            });
-            match next {
-                Next::Look => trouble = self.safe_point(),
-                Next::Collect => {
-                    self.collect(GcRequest::Full);
-                }
-                Next::Serve => {
-                    if let Some(end) = self.serve() {
-                        return end;
-                    }
-                    trouble = self.stopped();
-                    if trouble.is_some() {
-                        // The native that has waited does not go on.
-                        self.enter(|ctx| ctx.drop_answer());
-                    }
-                }
-                Next::End(end) => return end,
-            }
-        }
+    /// Ends the program as `lua_close` does: stops all other threads where they are, closes the pending variables, and runs all
+    /// finalizers, the youngest object's first. If a `__close` method asks to exit, its status is the answer; if finalizers are
+    /// given up as the program's time is over, or it was interrupted, 1.
+    pub fn close(&mut self) -> Option<i32> {
+        self.worker().close()
     }
 
-    /// What is due at a safe point: a step of the collector; then the limits are looked at.
-    fn safe_point(&mut self) -> Option<Trouble> {
-        self.pay_debt();
-        self.run_finalizers(FINALIZERS_AT_ONCE);
-        let stopped = self.stopped();
-        if stopped.is_none() && self.is_over_memory_limit() {
-            return Some(Trouble::NoMemory);
-        }
-        stopped
+    /// Writes out what `--gc-trace` holds back; to be called before the process ends.
+    pub fn finish_trace(&mut self) {
+        self.worker().arena.finish_trace();
     }
 
-    /// Whether the program was asked to stop, or its time is over.
-    fn stopped(&self) -> Option<Trouble> {
-        if INTERRUPTED.swap(false, Ordering::Relaxed) {
-            return Some(Trouble::Interrupted);
-        }
-        (self.time_left() == Some(Duration::ZERO)).then_some(Trouble::TimeOver)
-    }
-
-    /// Whether [`Runtime::stopped`] would stop the program.
-    fn must_stop(&self) -> bool {
-        is_interrupted() || self.time_left() == Some(Duration::ZERO)
-    }
-
-    /// How much longer the program may run; none: for ever.
-    fn time_left(&self) -> Option<Duration> {
-        let limit = self.options.time_limit?;
-        Some(limit.saturating_sub(self.started.elapsed()))
+    /// How things stand now. Taken before the heap is torn down, it tells of the whole run.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let arena = self.shared.gil.lock();
+        figures::stats(&arena, &self.sleeper, self.shared.started)
     }
 }
 
-/// Why the running program is stopped from outside.
-#[derive(Clone, Copy)]
-enum Trouble {
-    Interrupted,
-    TimeOver,
-    NoMemory,
-}
-
-fn trouble_error<'gc>(ctx: Ctx<'gc>, trouble: Trouble) -> Error<'gc> {
-    match trouble {
-        Trouble::Interrupted => ctx.error("interrupted!"),
-        Trouble::TimeOver => ctx.error("time limit exceeded"),
-        Trouble::NoMemory => {
-            let error = ctx.out_of_memory();
-            ctx.state.told_of_memory.set(false);
-            error
-        }
+impl Drop for Runtime {
+    /// The other threads end when they come to a safe point, or out of their waits; the last one frees the heap.
+    fn drop(&mut self) {
+        self.shared.set_closing();
+        self.enter(|ctx| ctx.rouse_all());
     }
 }
 

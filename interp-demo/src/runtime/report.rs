@@ -55,7 +55,7 @@ fn with_traceback<'gc>(call: &mut Call<'gc>) -> Result<Flow, Error<'gc>> {
 }
 
 /// An error value as the text that is shown.
-pub(super) fn message<'gc>(ctx: Ctx<'gc>, value: Value<'gc>) -> Vec<u8> {
+pub(crate) fn message<'gc>(ctx: Ctx<'gc>, value: Value<'gc>) -> Vec<u8> {
     match ctx.number_or_string(value) {
         Some(text) => text.as_bytes().to_vec(),
         None => {

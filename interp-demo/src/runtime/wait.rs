@@ -6,27 +6,29 @@ use std::time::Duration;
 
 use sleepy_gc::idle::{Interest, Sleeper, Watched};
 
-use super::{End, FINALIZERS_AT_ONCE, Runtime, WatchedArena};
+use super::worker::Worker;
+use super::{End, FINALIZERS_AT_ONCE, Held};
+use crate::vm::turn::{NoRest, Rest, Woken};
 use crate::vm::{Answer, Suspend};
 
 /// What a [`CustomWait`](crate::vm::suspend::CustomWait) works with.
-pub struct Waiter<'a> {
+pub struct Waiter<'a, 'g> {
     /// How much longer the program may run; none: for ever. A wait ends then at the latest, whatever it answers.
     pub time_left: Option<Duration>,
     /// The thread's sleeper.
     pub sleeper: &'a mut Sleeper,
     /// The arena, which the sleeper collects and lends.
-    pub arena: &'a mut WatchedArena,
+    pub arena: &'a mut Held<'g>,
 }
 
-impl Runtime {
+impl Worker<'_> {
     /// Carries out the request that the state holds. `Some`: the program has asked to end.
     pub(super) fn serve(&mut self) -> Option<End> {
-        let request = self.enter(|ctx| ctx.take_request())?;
-        let answer = match request {
+        let (request, is_alone) = self.enter(|ctx| (ctx.take_request(), ctx.is_alone()));
+        self.arena.set_shared(!is_alone);
+        let answer = match request? {
             Suspend::Sleep(time) => {
-                let time = self.shortened(Some(time)).unwrap_or(time);
-                self.sleeper.sleep(&mut self.arena, time);
+                self.sleep(time);
                 Answer::Done
             }
             Suspend::WaitFd {
@@ -41,13 +43,37 @@ impl Runtime {
                 Ok(ready) => Answer::ReadyFds(ready),
                 Err(error) => Answer::Failed(error),
             },
+            Suspend::Park { ticket, timeout } => {
+                let rest = Rest::Parked {
+                    ticket: ticket.number(),
+                    for_ever: timeout.is_none(),
+                };
+                match self.rest(rest, &[], self.shortened(timeout)) {
+                    Ok((rung, _)) => Answer::Ready(rung),
+                    Err(error) => Answer::Failed(error),
+                }
+            }
+            Suspend::StartThread(id) => match self.shared.start(id) {
+                Ok(()) => Answer::Done,
+                Err(error) => Answer::Failed(error),
+            },
+            Suspend::GiveWay => {
+                self.give_way();
+                Answer::Done
+            }
             Suspend::Collect(request) => self.collect(request),
             Suspend::Exit { code, close } => return Some(End::Exit { code, close }),
-            Suspend::Custom(wait) => wait.run(&mut Waiter {
-                time_left: self.time_left(),
-                sleeper: &mut self.sleeper,
-                arena: &mut self.arena,
-            }),
+            Suspend::Custom(wait) => {
+                // It fails where nobody is there to see it.
+                let _ = self.enter(|ctx| ctx.begin_rest(Rest::Away));
+                let answer = wait.run(&mut Waiter {
+                    time_left: self.time_left(),
+                    sleeper: self.sleeper,
+                    arena: &mut self.arena,
+                });
+                self.enter(|ctx| ctx.end_rest());
+                answer
+            }
         };
         self.run_finalizers(FINALIZERS_AT_ONCE);
         self.enter(|ctx| ctx.put_answer(answer));
@@ -62,14 +88,32 @@ impl Runtime {
         }
     }
 
+    fn sleep(&mut self, time: Duration) {
+        let time = self.shortened(Some(time)).unwrap_or(time);
+        let is_alone = self.enter(|ctx| ctx.is_alone());
+        // Where the alarm can't be watched the sleep is a plain one.
+        if is_alone
+            || self
+                .rest(Rest::Polling(Vec::new()), &[], Some(time))
+                .is_err()
+        {
+            self.sleeper.sleep(&mut self.arena, time);
+        }
+    }
+
     fn wait_fd(
         &mut self,
         fd: RawFd,
         interest: Interest,
         timeout: Option<Duration>,
     ) -> io::Result<bool> {
-        let fd = borrow(fd)?;
-        self.sleeper.wait_fd(&mut self.arena, fd, interest, timeout)
+        if self.enter(|ctx| ctx.is_alone()) {
+            let fd = borrow(fd)?;
+            return self.sleeper.wait_fd(&mut self.arena, fd, interest, timeout);
+        }
+        let (rung, ready) = self.rest(Rest::Polling(vec![fd]), &[(fd, interest)], timeout)?;
+        // Whoever was rung for looks again.
+        Ok(rung || !ready.is_empty())
     }
 
     fn wait_fds(
@@ -77,21 +121,54 @@ impl Runtime {
         fds: &[(RawFd, Interest)],
         timeout: Option<Duration>,
     ) -> io::Result<Vec<(usize, Interest)>> {
-        let mut watched = Vec::with_capacity(fds.len());
+        let all = fds.iter().map(|&(fd, _)| fd).collect();
+        Ok(self.rest(Rest::Polling(all), fds, timeout)?.1)
+    }
+
+    /// Waits for descriptors, for time to pass, and for other threads that ring. Whether one has, and which descriptors are ready.
+    fn rest(
+        &mut self,
+        rest: Rest,
+        fds: &[(RawFd, Interest)],
+        timeout: Option<Duration>,
+    ) -> io::Result<(bool, Vec<(usize, Interest)>)> {
+        let mut watched = Vec::with_capacity(fds.len() + 1);
         for &(fd, interest) in fds {
             watched.push(Watched::new(borrow(fd)?, interest));
         }
-        self.sleeper
-            .wait_fds(&mut self.arena, &mut watched, timeout)?;
-        let ready = watched.iter().enumerate();
-        Ok(ready
+        let alarm = match self.enter(|ctx| ctx.begin_rest(rest)) {
+            Ok(alarm) => Some(alarm),
+            Err(NoRest::Alone) => None,
+            Err(NoRest::Deadlock) => {
+                self.deadlocked = true;
+                return Ok((false, Vec::new()));
+            }
+        };
+        if let Some(alarm) = &alarm {
+            watched.push(Watched::new(alarm.fd(), Interest::Readable));
+        }
+        let waited = match (watched.is_empty(), timeout) {
+            (true, Some(time)) => {
+                self.sleeper.sleep(&mut self.arena, time);
+                Ok(0)
+            }
+            _ => self
+                .sleeper
+                .wait_fds(&mut self.arena, &mut watched, timeout),
+        };
+        let woken = self.enter(|ctx| ctx.end_rest());
+        self.deadlocked |= woken == Woken::Deadlocked;
+        waited?;
+        let ready = watched[..fds.len()].iter().enumerate();
+        let ready = ready
             .filter_map(|(i, fd)| match (fd.readable, fd.writable) {
                 (true, true) => Some((i, Interest::Both)),
                 (true, false) => Some((i, Interest::Readable)),
                 (false, true) => Some((i, Interest::Writable)),
                 (false, false) => None,
             })
-            .collect())
+            .collect();
+        Ok((woken == Woken::Rung, ready))
     }
 }
 
@@ -99,7 +176,8 @@ fn borrow<'a>(fd: RawFd) -> io::Result<BorrowedFd<'a>> {
     if fd < 0 {
         return Err(io::Error::from_raw_os_error(libc::EBADF));
     }
-    // SAFETY: not -1. The native that waits keeps the owner of the descriptor in a slot of its call, and nothing runs that
-    // could close it until the wait is over; a descriptor that is closed all the same makes the wait fail.
+    // SAFETY: not -1. The native that waits keeps the owner of the descriptor in a slot of its call, so only another thread can
+    // close it, which ends the wait (`Ctx::rouse_waiters_of`). The descriptor is only polled: should its number be another's by then,
+    // nothing is read from that, and the native, which asks its owner again, finds that it is closed.
     Ok(unsafe { BorrowedFd::borrow_raw(fd) })
 }

@@ -3,18 +3,22 @@
 use std::ops::{Deref, DerefMut};
 
 use rustix::time::{ClockId, clock_gettime};
-use sleepy_gc::idle::{Collector, Histogram, IdleHint};
-use sleepy_gc::{Arena, Budget, CollectionPhase, Progress};
+use sleepy_gc::idle::{Collector, Histogram, IdleHint, SendArena, SleepStats};
+use sleepy_gc::{Budget, CollectionPhase, Progress};
 
 use super::StateRoot;
+use super::collect::Control;
 use super::options::GcTrace;
 use crate::phase_trace::{Phase, now_us};
 
 /// The arena, and what it was seen to do. It stands for the arena wherever a collector is wanted.
 pub struct WatchedArena {
-    arena: Arena<StateRoot>,
+    arena: SendArena<StateRoot>,
+    pub(super) control: Control,
     seen: Seen,
     trace: Option<GcTrace>,
+    /// When the heap was lent, for the trace.
+    lent_us: Option<u64>,
 }
 
 /// Counters that neither the arena nor the sleeper has.
@@ -30,20 +34,29 @@ pub(super) struct Seen {
     pub pause: Histogram,
     /// Finalizers that were run.
     pub finalizers: u64,
+    /// What the sleepers of threads that have ended did.
+    pub ended: SleepStats,
 }
 
 impl WatchedArena {
-    pub(super) fn new(arena: Arena<StateRoot>, trace: Option<GcTrace>) -> Self {
+    pub(super) fn new(arena: SendArena<StateRoot>, trace: Option<GcTrace>) -> Self {
         Self {
             arena,
+            control: Control::new(),
             seen: Seen::default(),
             trace,
+            lent_us: None,
         }
     }
 
     /// The counters.
     pub(super) fn seen(&self) -> &Seen {
         &self.seen
+    }
+
+    /// A thread has ended that has slept so.
+    pub(super) fn add_ended(&mut self, stats: &SleepStats) {
+        super::figures::add(&mut self.seen.ended, stats);
     }
 
     /// A finalizer has run.
@@ -111,15 +124,15 @@ impl WatchedArena {
 }
 
 impl Deref for WatchedArena {
-    type Target = Arena<StateRoot>;
+    type Target = SendArena<StateRoot>;
 
-    fn deref(&self) -> &Arena<StateRoot> {
+    fn deref(&self) -> &SendArena<StateRoot> {
         &self.arena
     }
 }
 
 impl DerefMut for WatchedArena {
-    fn deref_mut(&mut self) -> &mut Arena<StateRoot> {
+    fn deref_mut(&mut self) -> &mut SendArena<StateRoot> {
         &mut self.arena
     }
 }
@@ -170,14 +183,25 @@ impl Collector for WatchedArena {
     }
 
     fn while_lent<T>(&mut self, block: impl FnOnce() -> T) -> T {
-        if self.trace.is_none() {
-            return self.arena.while_lent(block);
-        }
-        let start_us = now_us();
-        let result = self.arena.while_lent(block);
-        let cycles = self.arena.metrics().cycles();
-        self.note(Phase::Parked, start_us, cycles);
+        self.lend();
+        let result = block();
+        self.take_back();
         result
+    }
+
+    fn lend(&mut self) {
+        if self.trace.is_some() {
+            self.lent_us = Some(now_us());
+        }
+        self.arena.lend();
+    }
+
+    fn take_back(&mut self) {
+        self.arena.take_back();
+        if let Some(start_us) = self.lent_us.take() {
+            let cycles = self.arena.metrics().cycles();
+            self.note(Phase::Parked, start_us, cycles);
+        }
     }
 
     fn while_released<T>(&mut self, block: impl FnOnce() -> T) -> T {

@@ -12,22 +12,29 @@ mod descriptors;
 mod gc;
 pub mod io;
 mod load;
+mod lock;
 mod math;
 mod md5;
 mod os;
 mod package;
 mod process;
+mod queue;
 pub mod random;
 pub mod room;
+mod semaphore;
 mod socket;
 mod string;
 mod table;
 mod text_of;
+pub(crate) mod thread;
+mod timer;
 mod utf8;
+mod waiting;
 
 use crate::vm::native::{Native, NativeFn};
 use crate::vm::state::Ctx;
 use crate::vm::table::Table;
+use crate::vm::value::Value;
 
 /// Functions of a library by name.
 type Functions = &'static [(&'static str, NativeFn)];
@@ -46,8 +53,13 @@ pub fn open_all(ctx: Ctx<'_>) {
     debug::open(ctx);
     gc::open(ctx);
     md5::open(ctx);
+    lock::open(ctx);
     process::open(ctx);
+    queue::open(ctx);
+    semaphore::open(ctx);
     socket::open(ctx);
+    thread::open(ctx);
+    timer::open(ctx);
 }
 
 /// Makes natives of `functions` and puts them into `table`.
@@ -64,4 +76,25 @@ fn register<'gc>(ctx: Ctx<'gc>, name: &str, functions: Functions) -> Table<'gc> 
     ctx.state.globals().set_name(ctx, name, library);
     ctx.state.loaded().set_name(ctx, name, library);
     library
+}
+
+/// The metatable of a library's objects: its methods, and what else stands in it. Made when it is first asked for.
+fn class<'gc>(
+    ctx: Ctx<'gc>,
+    name: &'static str,
+    methods: Functions,
+    events: Functions,
+) -> Table<'gc> {
+    let registry = ctx.state.registry();
+    if let Value::Table(class) = registry.get_name(ctx, name) {
+        return class;
+    }
+    let index = Table::new(ctx);
+    fill(ctx, index, methods);
+    let class = Table::new(ctx);
+    fill(ctx, class, events);
+    class.set_name(ctx, "__index", index);
+    class.set_name(ctx, "__name", ctx.string(name.as_bytes()));
+    registry.set_name(ctx, name, class);
+    class
 }

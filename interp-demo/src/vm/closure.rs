@@ -5,12 +5,12 @@
 //!                 │           │
 //!                 │           └─▶ [ at | value ]           closed: `at` points at `value`
 //!                 │               [ at | owner, next ]     open: `at` points into the owner's stack
-//!                 └─▶ [ code, constants, prototypes inside, Rc<Proto> ]
+//!                 └─▶ [ code, constants, prototypes inside, Arc<Proto> ]
 //! ```
 
 use std::cell::{Cell, UnsafeCell};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use sleepy_gc::collect::Trace;
 use sleepy_gc::collections::GcTail;
@@ -25,7 +25,7 @@ use crate::proto::{Constant, Proto};
 
 /// A prototype whose constants are values of the arena.
 pub struct Function<'gc> {
-    proto: Rc<Proto>,
+    proto: Arc<Proto>,
     /// The instructions of `proto`, which never changes or moves.
     code: *const Instruction,
     constants: Box<[Value<'gc>]>,
@@ -36,6 +36,8 @@ pub struct Function<'gc> {
 
 // SAFETY: both arrays of pointers are traced and never change; the destructor touches neither's targets.
 unsafe impl<'gc> Collect<'gc> for Function<'gc> {
+    const SEND: bool = true;
+
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         for constant in &self.constants {
             constant.trace(cc);
@@ -49,15 +51,15 @@ unsafe impl<'gc> Collect<'gc> for Function<'gc> {
 impl<'gc> Function<'gc> {
     /// Makes `proto`, and all prototypes inside it, ready to run.
     #[must_use]
-    pub fn new(ctx: Ctx<'gc>, proto: &Rc<Proto>) -> Gc<'gc, Function<'gc>> {
+    pub fn new(ctx: Ctx<'gc>, proto: &Arc<Proto>) -> Gc<'gc, Function<'gc>> {
         Self::make(ctx, proto, &mut HashMap::new())
     }
 
     /// `long`: the long strings of the chunk. Equal ones are the same object.
     fn make(
         ctx: Ctx<'gc>,
-        proto: &Rc<Proto>,
-        long: &mut HashMap<Rc<[u8]>, LuaStr<'gc>>,
+        proto: &Arc<Proto>,
+        long: &mut HashMap<Arc<[u8]>, LuaStr<'gc>>,
     ) -> Gc<'gc, Function<'gc>> {
         let functions = proto.protos.iter();
         let functions = functions.map(|p| Self::make(ctx, p, long)).collect();
@@ -69,7 +71,7 @@ impl<'gc> Function<'gc> {
             Constant::Str(v) if v.len() <= SHORT_MAX => Value::Str(LuaStr::new(ctx, v)),
             Constant::Str(v) => {
                 let string = long
-                    .entry(Rc::clone(v))
+                    .entry(Arc::clone(v))
                     .or_insert_with(|| LuaStr::new(ctx, v));
                 Value::Str(*string)
             }
@@ -82,7 +84,7 @@ impl<'gc> Function<'gc> {
                 functions,
                 max_stack: proto.max_stack,
                 num_params: proto.num_params,
-                proto: Rc::clone(proto),
+                proto: Arc::clone(proto),
             },
         )
     }
@@ -90,7 +92,7 @@ impl<'gc> Function<'gc> {
     /// The compiled function.
     #[inline]
     #[must_use]
-    pub fn proto(&self) -> &Rc<Proto> {
+    pub fn proto(&self) -> &Arc<Proto> {
         &self.proto
     }
 
@@ -129,6 +131,8 @@ pub struct ClosureHeader<'gc> {
 
 // SAFETY: the one pointer is traced and never changes.
 unsafe impl<'gc> Collect<'gc> for ClosureHeader<'gc> {
+    const SEND: bool = true;
+
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.function.trace(cc);
     }
@@ -139,6 +143,8 @@ struct UpValueSlot<'gc>(Cell<UpValue<'gc>>);
 
 // SAFETY: the pointer is traced; `Closure::join`, the only store, runs a barrier.
 unsafe impl<'gc> Collect<'gc> for UpValueSlot<'gc> {
+    const SEND: bool = true;
+
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.0.get().trace(cc);
     }
@@ -151,6 +157,8 @@ pub struct Closure<'gc>(GcTail<'gc, ClosureHeader<'gc>, UpValueSlot<'gc>>);
 
 // SAFETY: the one pointer is traced.
 unsafe impl<'gc> Collect<'gc> for Closure<'gc> {
+    const SEND: bool = true;
+
     #[inline]
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.0.trace(cc);
@@ -189,7 +197,7 @@ impl<'gc> Closure<'gc> {
     /// The compiled function.
     #[inline]
     #[must_use]
-    pub fn proto(self) -> &'gc Rc<Proto> {
+    pub fn proto(self) -> &'gc Arc<Proto> {
         &Gc::as_ref(self.function()).proto
     }
 
@@ -279,6 +287,8 @@ struct Open<'gc> {
 // SAFETY: a closed upvalue traces its value, an open one its owner (which holds the value in its stack) and its
 // neighbour; stores run barriers (`set`, `close`, `set_next`).
 unsafe impl<'gc> Collect<'gc> for UpValueBody<'gc> {
+    const SEND: bool = true;
+
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         if self.is_open() {
             // SAFETY: the upvalue is open, so `rest` is `open`; nothing writes to it during a trace.
@@ -296,6 +306,8 @@ unsafe impl<'gc> Collect<'gc> for UpValueBody<'gc> {
 
 // SAFETY: the one pointer is traced.
 unsafe impl<'gc> Collect<'gc> for UpValue<'gc> {
+    const SEND: bool = true;
+
     #[inline]
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.0.trace(cc);

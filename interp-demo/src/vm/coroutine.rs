@@ -150,7 +150,7 @@ pub(super) fn switch_to_resumer<'gc>(
 ) -> Result<After, Error<'gc>> {
     let message = match thread.resumer() {
         Some(_) if thread.no_yield() > 0 => "attempt to yield across a C-call boundary",
-        None if ctx.state.finalizing.get() => "attempt to yield across a C-call boundary",
+        None if ctx.is_finalizing() => "attempt to yield across a C-call boundary",
         None => "attempt to yield from outside a coroutine",
         Some(resumer) => {
             open_top(ctx, resumer);

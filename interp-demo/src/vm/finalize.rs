@@ -9,6 +9,7 @@ use super::native::Native;
 use super::state::Ctx;
 use super::table::{Table, TableBody};
 use super::thread::Thread;
+use super::turn::NOBODY;
 use super::userdata::{UserData, UserDataBody};
 use super::value::Value;
 use crate::opcode::Event;
@@ -34,7 +35,7 @@ impl<'gc> Finalizable<'gc> for UserDataBody<'gc> {
 impl<'gc> Ctx<'gc> {
     /// Makes the next finalizer that is due the current coroutine; false if none is.
     pub(crate) fn start_finalizer(self) -> bool {
-        if self.state.finalizing.get() {
+        if self.state.finalizer_of.get() != NOBODY {
             return false;
         }
         while let Some(value) = self.next_finalizable() {
@@ -53,7 +54,7 @@ impl<'gc> Ctx<'gc> {
             for frame in thread.frames().iter_mut().skip(1) {
                 frame.flags = frame.flags.with(Flags::FINALIZER);
             }
-            self.state.finalizing.set(true);
+            self.state.finalizer_of.set(self.os_thread());
             return true;
         }
         false
@@ -61,7 +62,7 @@ impl<'gc> Ctx<'gc> {
 
     /// The finalizer has returned, or failed with `error`: goes back to the coroutine that it interrupted.
     pub(crate) fn end_finalizer(self, error: Option<Value<'gc>>) {
-        self.state.finalizing.set(false);
+        self.state.finalizer_of.set(NOBODY);
         if let Some(interrupted) = self.state.interrupted.take() {
             self.state.set_current(self, interrupted);
         }
@@ -121,10 +122,10 @@ impl<'gc> Ctx<'gc> {
         self.start_on(thread, closer.into(), &[]).is_ok()
     }
 
-    /// Whether a finalizer runs.
+    /// Whether this OS thread runs a finalizer.
     #[must_use]
     pub fn is_finalizing(self) -> bool {
-        self.state.finalizing.get()
+        self.state.finalizer_of.get() == self.os_thread()
     }
 
     /// From now on every object that has a finalizer is due.

@@ -27,6 +27,7 @@ pub mod string;
 pub mod suspend;
 pub mod table;
 pub mod thread;
+pub mod turn;
 mod unwind;
 pub mod userdata;
 pub mod value;

@@ -490,6 +490,7 @@ pub enum Role {
 
 // SAFETY: a header holds no pointer into the arena.
 unsafe impl<'gc> Collect<'gc> for NativeHeader {
+    const SEND: bool = true;
     const NEEDS_TRACE: bool = false;
 }
 
@@ -498,6 +499,8 @@ struct NativeUpvalue<'gc>(Cell<Value<'gc>>);
 
 // SAFETY: the value is traced; `Native::set_upvalue`, the only store, runs a barrier.
 unsafe impl<'gc> Collect<'gc> for NativeUpvalue<'gc> {
+    const SEND: bool = true;
+
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.0.get().trace(cc);
     }
@@ -510,6 +513,8 @@ pub struct Native<'gc>(GcTail<'gc, NativeHeader, NativeUpvalue<'gc>>);
 
 // SAFETY: the one pointer is traced.
 unsafe impl<'gc> Collect<'gc> for Native<'gc> {
+    const SEND: bool = true;
+
     #[inline]
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.0.trace(cc);

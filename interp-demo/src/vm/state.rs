@@ -1,15 +1,14 @@
 //! The interpreter's state, the arena's root; and the context that everything in the interpreter is handed.
 
 use std::any::{Any, TypeId};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::HashMap;
 use std::ops::Deref;
-use std::rc::Rc;
 
 use sleepy_gc::collect::Trace;
 use sleepy_gc::collections::InternSet;
 use sleepy_gc::finalize::FinalizerQueue;
-use sleepy_gc::{Collect, Gc, Mutation};
+use sleepy_gc::{Collect, Gc, Mutation, SendRoot};
 
 use super::closure::{Closure, Function};
 use super::error::Error;
@@ -18,6 +17,8 @@ use super::string::{LuaStr, StrHeader};
 use super::suspend::{Answer, Suspend};
 use super::table::Table;
 use super::thread::Thread;
+use super::turn::{MAIN, NOBODY, Roster, ThreadId};
+use super::userdata::UserData;
 use super::value::{Type, Value};
 use crate::opcode::Event;
 
@@ -43,8 +44,15 @@ pub struct State<'gc> {
     pub(super) answer: RefCell<Option<Answer>>,
     /// Whether there are limits that the host must look at.
     pub(crate) watched: Cell<bool>,
-    /// Whether the current coroutine runs a finalizer.
-    pub(super) finalizing: Cell<bool>,
+    /// Whether there is more than one OS thread, so that the host must let the others run now and then.
+    pub(super) shared: Cell<bool>,
+    /// The OS thread that runs.
+    pub(super) holder: Cell<ThreadId>,
+    pub(super) roster: RefCell<Roster<'gc>>,
+    /// The object that stands for the first OS thread, once somebody has asked for it.
+    pub(super) main_handle: Cell<Option<UserData<'gc>>>,
+    /// The OS thread that runs a finalizer, or nobody. One runs at a time.
+    pub(super) finalizer_of: Cell<ThreadId>,
     /// The coroutine on which finalizers run.
     pub(super) finalizer_thread: Thread<'gc>,
     /// Whether the program was told that memory is short since the host looked last.
@@ -58,7 +66,7 @@ pub struct State<'gc> {
     pub(super) warnings: Cell<bool>,
     /// Objects that have a `__gc` method.
     pub(super) finalizable: FinalizerQueue<'gc, dyn Finalizable<'gc> + 'gc>,
-    host: RefCell<HashMap<TypeId, Rc<dyn Any>>>,
+    host: RefCell<HashMap<TypeId, Box<dyn Any + Send>>>,
 }
 
 /// Names that the interpreter looks up.
@@ -72,6 +80,8 @@ pub(super) struct Names<'gc> {
 // SAFETY: every value and pointer is traced; stores to the cells run a barrier (the setters below); requests, answers
 // and the host's data are `'static`.
 unsafe impl<'gc> Collect<'gc> for State<'gc> {
+    const SEND: bool = true;
+
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.interned.trace(cc);
         for name in &self.event_names {
@@ -92,8 +102,14 @@ unsafe impl<'gc> Collect<'gc> for State<'gc> {
         self.interrupted.get().trace(cc);
         self.finalizer_thread.trace(cc);
         self.finalizable.trace(cc);
+        self.main_handle.get().trace(cc);
+        self.roster.borrow().trace(cc);
     }
 }
+
+// SAFETY: what is reached through it is values of the arena, all of whose types are `Collect::SEND`, and data of the host that is
+// `Send`: requests, answers, what stands behind userdata, and the host's own.
+unsafe impl SendRoot for State<'_> {}
 
 impl<'gc> State<'gc> {
     /// A state without libraries.
@@ -128,7 +144,11 @@ impl<'gc> State<'gc> {
                 request: RefCell::new(None),
                 answer: RefCell::new(None),
                 watched: Cell::new(false),
-                finalizing: Cell::new(false),
+                shared: Cell::new(false),
+                holder: Cell::new(MAIN),
+                roster: RefCell::new(Roster::default()),
+                main_handle: Cell::new(None),
+                finalizer_of: Cell::new(NOBODY),
                 finalizer_thread: Thread::empty(mc),
                 told_of_memory: Cell::new(false),
                 retrying: Cell::new(false),
@@ -199,21 +219,23 @@ impl<'gc> State<'gc> {
     /// Whether the host wants to look at its limits now and then.
     #[inline]
     pub(super) fn needs_attention(&self) -> bool {
-        self.watched.get() || crate::runtime::is_interrupted()
+        self.watched.get() || self.shared.get() || crate::runtime::is_interrupted()
     }
 
     pub(super) fn names(&self) -> Names<'gc> {
         self.names
     }
 
-    /// A place for Rust state of a library, one for each type; made when it is first asked for.
+    /// A place for Rust state of a library, one for each type; made when it is first asked for. It is not to be asked for
+    /// again while it is in use.
     #[must_use]
-    pub fn host<T: Any + Default>(&self) -> Rc<T> {
-        let mut host = self.host.borrow_mut();
-        let entry = host
-            .entry(TypeId::of::<T>())
-            .or_insert_with(|| Rc::new(T::default()));
-        Rc::clone(entry).downcast().unwrap_or_default()
+    pub fn host<T: Any + Default + Send>(&self) -> RefMut<'_, T> {
+        RefMut::map(self.host.borrow_mut(), |host| {
+            let entry = host
+                .entry(TypeId::of::<T>())
+                .or_insert_with(|| Box::new(T::default()));
+            entry.downcast_mut().expect("a place is found by its type")
+        })
     }
 }
 

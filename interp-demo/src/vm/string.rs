@@ -52,6 +52,7 @@ enum HashState {
 
 // SAFETY: a header holds no pointer.
 unsafe impl<'gc> Collect<'gc> for StrHeader {
+    const SEND: bool = true;
     const NEEDS_TRACE: bool = false;
 }
 
@@ -183,6 +184,8 @@ impl Eq for LuaStr<'_> {}
 
 // SAFETY: the one pointer is traced.
 unsafe impl<'gc> Collect<'gc> for LuaStr<'gc> {
+    const SEND: bool = true;
+
     #[inline]
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.0.trace(cc);

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use sleepy_gc::idle::Interest;
 
+use super::turn::{ThreadId, Ticket};
+
 /// A request to the host. It is carried out outside of the arena; the host collects while it waits.
 #[non_exhaustive]
 pub enum Suspend {
@@ -29,6 +31,18 @@ pub enum Suspend {
         /// Longest wait; for ever if none.
         timeout: Option<Duration>,
     },
+    /// Wait until another thread rings with this ticket. Answered with [`Answer::Ready`] (false: timed out). If no thread is
+    /// left that could ring, the program is told by an error.
+    Park {
+        /// What the others ring with.
+        ticket: Ticket,
+        /// Longest wait; for ever if none.
+        timeout: Option<Duration>,
+    },
+    /// Start the OS thread that a place was made for. Answered with [`Answer::Done`] or [`Answer::Failed`].
+    StartThread(ThreadId),
+    /// Let other threads run, if any wants to. Answered with [`Answer::Done`].
+    GiveWay,
     /// A request to the collector. Answered as each says.
     Collect(GcRequest),
     /// End the program; never answered.
@@ -43,10 +57,10 @@ pub enum Suspend {
 }
 
 /// A wait that only its native knows.
-pub trait CustomWait {
+pub trait CustomWait: Send {
     /// Waits. `wait` gives the thread's sleeper and the arena to it, to be used as in
     /// `wait.sleeper.wait_child(wait.arena, &mut child, timeout)`.
-    fn run(self: Box<Self>, wait: &mut crate::runtime::Waiter<'_>) -> Answer;
+    fn run(self: Box<Self>, wait: &mut crate::runtime::Waiter<'_, '_>) -> Answer;
 }
 
 /// What `collectgarbage` may ask for.
@@ -81,5 +95,5 @@ pub enum Answer {
     /// The system refused.
     Failed(io::Error),
     /// Anything else, for the native that made a [`Suspend::Custom`].
-    Custom(Box<dyn std::any::Any>),
+    Custom(Box<dyn std::any::Any + Send>),
 }

@@ -101,6 +101,8 @@ pub struct ThreadBody<'gc> {
 // the last four run a barrier (the setters below), those to the stack need none by the contract of `LateStack`; frames hold
 // indices and pointers into instructions, which the closures on the stack keep alive.
 unsafe impl<'gc> Collect<'gc> for ThreadBody<'gc> {
+    const SEND: bool = true;
+
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.stack.trace(cc);
         self.open.get().trace(cc);
@@ -112,6 +114,8 @@ unsafe impl<'gc> Collect<'gc> for ThreadBody<'gc> {
 
 // SAFETY: the one pointer is traced.
 unsafe impl<'gc> Collect<'gc> for Thread<'gc> {
+    const SEND: bool = true;
+
     #[inline]
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.0.trace(cc);

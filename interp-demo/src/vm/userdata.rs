@@ -19,14 +19,16 @@ pub struct UserData<'gc>(Gc<'gc, UserDataBody<'gc>>);
 pub struct UserDataBody<'gc> {
     metatable: Cell<Option<Table<'gc>>>,
     user_value: Cell<Value<'gc>>,
-    data: RefCell<Box<dyn Any>>,
+    data: RefCell<Box<dyn Any + Send>>,
     /// Whether the object is registered for finalization.
     finalizable: Cell<bool>,
 }
 
 // SAFETY: both places that hold pointers are traced, every store to them runs a barrier (the setters below), and
-// the boxed data is `'static`, so it holds no pointer into the arena and its destructor can't reach one.
+// the boxed data is `'static`, so it holds no pointer into the arena and its destructor can't reach one; it is `Send`.
 unsafe impl<'gc> Collect<'gc> for UserDataBody<'gc> {
+    const SEND: bool = true;
+
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         if let Some(metatable) = self.metatable.get() {
             metatable.trace(cc);
@@ -37,6 +39,8 @@ unsafe impl<'gc> Collect<'gc> for UserDataBody<'gc> {
 
 // SAFETY: the one pointer is traced.
 unsafe impl<'gc> Collect<'gc> for UserData<'gc> {
+    const SEND: bool = true;
+
     #[inline]
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.0.trace(cc);
@@ -46,7 +50,7 @@ unsafe impl<'gc> Collect<'gc> for UserData<'gc> {
 impl<'gc> UserData<'gc> {
     /// A new object without a metatable.
     #[must_use]
-    pub fn new<T: Any>(ctx: Ctx<'gc>, data: T) -> UserData<'gc> {
+    pub fn new<T: Any + Send>(ctx: Ctx<'gc>, data: T) -> UserData<'gc> {
         UserData(Gc::new(
             ctx.mc,
             UserDataBody {

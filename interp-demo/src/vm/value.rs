@@ -245,6 +245,8 @@ impl<'gc> Value<'gc> {
 
 // SAFETY: every variant that holds a pointer traces it; there is no `Drop`; there is no interior mutability here.
 unsafe impl<'gc> Collect<'gc> for Value<'gc> {
+    const SEND: bool = true;
+
     #[inline]
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         match self {

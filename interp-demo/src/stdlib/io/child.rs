@@ -14,7 +14,7 @@ use crate::vm::value::Value;
 struct WaitForEnd(Offspring);
 
 impl CustomWait for WaitForEnd {
-    fn run(mut self: Box<Self>, wait: &mut Waiter<'_>) -> Answer {
+    fn run(mut self: Box<Self>, wait: &mut Waiter<'_, '_>) -> Answer {
         match wait
             .sleeper
             .wait_child(wait.arena, &mut self.0, wait.time_left)

@@ -142,6 +142,9 @@ fn close_stream<'gc>(call: &mut Call<'gc>, stream: &Shared) -> NativeResult<'gc>
         let message = call.ctx.string(b"cannot close standard file");
         return call.ret(&[Value::Nil, message]);
     }
+    if let Some(fd) = stream.fd() {
+        call.ctx.rouse_waiters_of(fd);
+    }
     let (outcome, child) = stream.close();
     drop(stream);
     match (child, outcome) {

@@ -22,7 +22,7 @@ struct WaitChild {
 type Waited = (Offspring, io::Result<Option<ExitStatus>>);
 
 impl CustomWait for WaitChild {
-    fn run(self: Box<Self>, wait: &mut Waiter<'_>) -> Answer {
+    fn run(self: Box<Self>, wait: &mut Waiter<'_, '_>) -> Answer {
         let Self { mut child, timeout } = *self;
         let timeout = match (timeout, wait.time_left) {
             (Some(timeout), Some(left)) => Some(timeout.min(left)),

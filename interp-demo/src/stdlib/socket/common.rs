@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use super::address::Family;
+use super::endpoint::Endpoint;
 use super::limit::Limits;
 use super::message;
 use crate::stdlib::{Functions, fill};
@@ -16,7 +17,7 @@ use crate::vm::userdata::UserData;
 use crate::vm::value::Value;
 
 /// A new object with the metatable of that name, which is made when it is first needed.
-pub(super) fn object<'gc, T: Any>(
+pub(super) fn object<'gc, T: Any + Send>(
     ctx: Ctx<'gc>,
     metatable: &'static str,
     methods: Functions,
@@ -41,6 +42,14 @@ pub(super) fn object<'gc, T: Any>(
     let object = UserData::new(ctx, data);
     object.set_metatable(ctx, Some(class));
     object
+}
+
+/// Closes a socket. Threads that wait for it find it closed.
+pub(super) fn close(ctx: Ctx<'_>, endpoint: &mut Endpoint) {
+    if let Some(fd) = endpoint.fd() {
+        ctx.rouse_waiters_of(fd);
+    }
+    endpoint.close();
 }
 
 /// Returns `nil, message`.

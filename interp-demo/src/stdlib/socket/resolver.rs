@@ -17,7 +17,7 @@ struct Resolve {
 }
 
 impl CustomWait for Resolve {
-    fn run(self: Box<Self>, wait: &mut Waiter<'_>) -> Answer {
+    fn run(self: Box<Self>, wait: &mut Waiter<'_, '_>) -> Answer {
         let Self { host, port } = *self;
         let spawned = thread::Builder::new()
             .name("resolver".to_owned())

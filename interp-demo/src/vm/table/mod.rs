@@ -60,6 +60,8 @@ pub struct TableBody<'gc> {
 
 // SAFETY: both parts and the metatable are traced; all stores shade what they store while the collector marks.
 unsafe impl<'gc> Collect<'gc> for TableBody<'gc> {
+    const SEND: bool = true;
+
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.metatable.get().trace(cc);
         self.array.trace(cc);
@@ -70,6 +72,8 @@ unsafe impl<'gc> Collect<'gc> for TableBody<'gc> {
 
 // SAFETY: the one pointer is traced.
 unsafe impl<'gc> Collect<'gc> for Table<'gc> {
+    const SEND: bool = true;
+
     #[inline]
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.0.trace(cc);

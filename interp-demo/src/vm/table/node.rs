@@ -186,6 +186,8 @@ impl Node {
 // SAFETY: key and value are traced where there is a value; where there is none the key is not used as a pointer any
 // more (see the type). The table runs barriers for all stores.
 unsafe impl<'gc> Collect<'gc> for Node {
+    const SEND: bool = true;
+
     #[inline]
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         if let Some(key) = self.key() {

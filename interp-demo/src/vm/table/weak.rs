@@ -23,6 +23,8 @@ struct Weak<'gc>(Value<'gc>);
 
 // SAFETY: the value is traced.
 unsafe impl<'gc> Collect<'gc> for Weak<'gc> {
+    const SEND: bool = true;
+
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.0.trace(cc);
     }
@@ -91,6 +93,8 @@ pub(super) struct Entries<'gc> {
 
 // SAFETY: both are traced; a store into `users` shades.
 unsafe impl<'gc> Collect<'gc> for Entries<'gc> {
+    const SEND: bool = true;
+
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.map.trace(cc);
         self.users.get().trace(cc);
@@ -101,6 +105,8 @@ struct Users<'gc>(Map<'gc>);
 
 // SAFETY: the map is traced.
 unsafe impl<'gc> Collect<'gc> for Users<'gc> {
+    const SEND: bool = true;
+
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.0.trace(cc);
     }

@@ -143,7 +143,7 @@ fn shutdown<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn close<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    this(call)?.0.close();
+    common::close(call.ctx, &mut this(call)?.0);
     call.ret1(Value::Int(1))
 }
 

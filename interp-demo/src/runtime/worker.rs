@@ -1,0 +1,240 @@
+//! One OS thread at work in the arena: the host loop.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use sleepy_gc::Gc;
+use sleepy_gc::idle::Sleeper;
+
+use super::held::Held;
+use super::shared::Shared;
+use super::{End, FINALIZERS_AT_ONCE, INTERRUPTED, is_interrupted, report};
+use crate::vm::turn::{MAIN, ThreadId};
+use crate::vm::{Ctx, Error, Exit, GcRequest, run};
+
+/// How long a thread may run on while another one wants to, before it gives way at a safe point. A thread that has waited for an
+/// event has to wait so long for one that computes; on the other hand each change of hands costs about 10 µs.
+const SLICE: Duration = Duration::from_millis(2);
+
+/// A thread that has the interpreter lock.
+pub(super) struct Worker<'g> {
+    pub arena: Held<'g>,
+    pub shared: &'g Arc<Shared>,
+    pub sleeper: &'g mut Sleeper,
+    pub id: ThreadId,
+    /// Since when another thread is known to want to run.
+    wanted_since: Option<Instant>,
+    /// The wait that the program is in can't be ended by any thread.
+    pub deadlocked: bool,
+}
+
+/// Why the running program is stopped from outside.
+#[derive(Clone, Copy)]
+pub(super) enum Trouble {
+    Interrupted,
+    TimeOver,
+    NoMemory,
+    Deadlock,
+    /// The program has ended, and so does this thread.
+    Closing,
+    /// Another thread has asked to end the process.
+    Exit {
+        code: i32,
+        close: bool,
+    },
+}
+
+/// What to do outside of the arena.
+enum Next {
+    Look,
+    Collect,
+    Serve,
+    End(End),
+}
+
+impl<'g> Worker<'g> {
+    /// Waits for the interpreter lock.
+    pub fn new(shared: &'g Arc<Shared>, sleeper: &'g mut Sleeper, id: ThreadId) -> Worker<'g> {
+        Worker {
+            arena: Held::new(shared.gil.lock()),
+            shared,
+            sleeper,
+            id,
+            wanted_since: None,
+            deadlocked: false,
+        }
+    }
+
+    /// Looks at, or changes, the state. Nothing runs meanwhile.
+    pub fn enter<T>(&mut self, f: impl for<'gc> FnOnce(Ctx<'gc>) -> T) -> T {
+        let id = self.id;
+        self.arena.mutate(|mc, state| {
+            let ctx = Ctx {
+                mc,
+                state: Gc::as_ref(*state),
+            };
+            if ctx.os_thread() != id {
+                ctx.take_turn(id);
+            }
+            f(ctx)
+        })
+    }
+
+    /// Runs what was started on the thread's coroutine.
+    pub fn drive(&mut self) -> End {
+        let mut trouble = None;
+        loop {
+            let next = match trouble.take() {
+                None => self.enter(go_on),
+                Some(Trouble::Closing) => return End::Done,
+                Some(Trouble::Exit { code, close }) => return End::Exit { code, close },
+                Some(trouble) => self.enter(|ctx| {
+                    let error = trouble_error(ctx, trouble);
+                    match crate::vm::fail(ctx, error) {
+                        Ok(()) => go_on(ctx),
+                        Err(value) => Next::End(End::Failed(report::message(ctx, value))),
+                    }
+                }),
+            };
+            match next {
+                Next::Look => trouble = self.safe_point(),
+                Next::Collect => {
+                    self.collect(GcRequest::Full);
+                }
+                Next::Serve => {
+                    if let Some(end) = self.serve() {
+                        return end;
+                    }
+                    trouble = self.stopped();
+                    if trouble.is_some() {
+                        // The native that has waited does not go on.
+                        self.enter(|ctx| ctx.drop_answer());
+                    }
+                }
+                Next::End(end) => return end,
+            }
+        }
+    }
+
+    /// What is due at a safe point: a step of the collector; then others may run, and the limits are looked at.
+    fn safe_point(&mut self) -> Option<Trouble> {
+        self.pay_debt();
+        self.run_finalizers(FINALIZERS_AT_ONCE);
+        if self.arena.is_wanted() {
+            self.share();
+        }
+        let stopped = self.stopped();
+        if stopped.is_none() && self.is_over_memory_limit() {
+            return Some(Trouble::NoMemory);
+        }
+        stopped
+    }
+
+    /// Gives way to those who want to run, if they have wanted it for long.
+    fn share(&mut self) {
+        let since = *self.wanted_since.get_or_insert_with(Instant::now);
+        if since.elapsed() >= SLICE {
+            self.give_way();
+        }
+    }
+
+    /// Lets others run first, if any wants to.
+    pub fn give_way(&mut self) {
+        self.arena.give_way();
+        self.wanted_since = None;
+    }
+
+    /// Whether the program was asked to stop, or its time is over. That is told to the first thread; the others stop when it has
+    /// ended.
+    pub fn stopped(&mut self) -> Option<Trouble> {
+        if self.id != MAIN {
+            return self.shared.is_closing().then_some(Trouble::Closing);
+        }
+        if INTERRUPTED.swap(false, Ordering::Relaxed) {
+            return Some(Trouble::Interrupted);
+        }
+        if self.time_left() == Some(Duration::ZERO) {
+            return Some(Trouble::TimeOver);
+        }
+        if let Some((code, close)) = self.shared.take_exit() {
+            return Some(Trouble::Exit { code, close });
+        }
+        std::mem::take(&mut self.deadlocked).then_some(Trouble::Deadlock)
+    }
+
+    /// Whether [`Worker::stopped`] would stop the program.
+    pub fn must_stop(&self) -> bool {
+        match self.id {
+            MAIN => is_interrupted() || self.time_left() == Some(Duration::ZERO),
+            _ => self.shared.is_closing(),
+        }
+    }
+
+    /// How much longer the program may run; none: for ever. The first thread sees to it.
+    pub fn time_left(&self) -> Option<Duration> {
+        if self.id != MAIN {
+            return None;
+        }
+        let limit = self.shared.options.time_limit?;
+        Some(limit.saturating_sub(self.shared.started.elapsed()))
+    }
+
+    /// Runs a thread other than the first, from its beginning to its end.
+    pub fn run_thread(mut self) {
+        if self.shared.is_closing() {
+            return;
+        }
+        let end = match self.enter(crate::stdlib::thread::begin) {
+            Ok(()) => self.drive(),
+            Err(message) => End::Failed(message),
+        };
+        if self.shared.is_closing() {
+            return;
+        }
+        match end {
+            End::Done => {}
+            // No frame was left to catch it.
+            End::Failed(message) => self.enter(|ctx| crate::stdlib::thread::give_up(ctx, &message)),
+            End::Exit { code, close } => self.end_process(code, close),
+        }
+        let id = self.id;
+        let stats = self.sleeper.stats().clone();
+        self.arena.add_ended(&stats);
+        self.enter(|ctx| ctx.dismiss(id));
+    }
+
+    /// Has the first thread end the process, or does so where that one can't be reached.
+    fn end_process(&mut self, code: i32, close: bool) {
+        self.shared.ask_to_exit(code, close);
+        if !self.enter(|ctx| ctx.rouse(MAIN) || ctx.is_awake(MAIN)) {
+            crate::stdlib::io::flush_all();
+            std::process::exit(code);
+        }
+    }
+}
+
+/// Runs until the host has something to do.
+fn go_on(ctx: Ctx<'_>) -> Next {
+    match run(ctx) {
+        Exit::SafePoint => Next::Look,
+        Exit::ShortOfMemory => Next::Collect,
+        Exit::Request => Next::Serve,
+        Exit::Done => Next::End(report::outcome(ctx)),
+        Exit::Failed(value) => Next::End(End::Failed(report::message(ctx, value))),
+    }
+}
+
+fn trouble_error<'gc>(ctx: Ctx<'gc>, trouble: Trouble) -> Error<'gc> {
+    match trouble {
+        Trouble::Interrupted => ctx.error("interrupted!"),
+        Trouble::TimeOver => ctx.error("time limit exceeded"),
+        Trouble::Deadlock => ctx.error("deadlock: no thread is left that could end this wait"),
+        Trouble::NoMemory => {
+            let error = ctx.out_of_memory();
+            ctx.state.told_of_memory.set(false);
+            error
+        }
+        Trouble::Closing | Trouble::Exit { .. } => ctx.error("the program ends"),
+    }
+}
