@@ -15,6 +15,8 @@ use clap::{ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, Parse
     disable_version_flag = true,
     override_usage = "sleepy-lua [OPTIONS] [SCRIPT [ARGS]...]\n       sleepy-lua compare [OPTIONS] SCRIPT [ARGS]...",
     after_help = "`sleepy-lua compare --help` tells how to compare a script's memory and time with sleeping off and on.\n\
+                  Libraries beside those of Lua 5.4 (`gc` is loaded, the others are to be required): gc, lock, md5, process, queue,\n\
+                  semaphore, socket, thread, timer.\n\
                   Environment: LUA_INIT, LUA_PATH (and LUA_INIT_5_4, LUA_PATH_5_4), as for `lua`."
 )]
 struct Options {

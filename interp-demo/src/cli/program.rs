@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use super::arguments::{Action, Invocation, Script};
 use super::figures::{self, Figures};
-use super::interrupt::stop_on_interrupt;
+use super::interrupt::{end_if_terminated, stop_on_interrupt};
 use crate::repl;
 use crate::runtime::{Arguments, End, Options, Runtime};
 use crate::stdlib::io::{flush_all, flush_stdout};
@@ -67,6 +67,7 @@ pub fn run(invocation: &Invocation) -> ExitCode {
         report(Some(&program), message.as_bytes());
         code = 1;
     }
+    end_if_terminated();
     // The heap goes with the process: that is faster than to free it piece by piece.
     std::process::exit(code)
 }

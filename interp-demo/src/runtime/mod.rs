@@ -52,6 +52,22 @@ pub fn interrupt() {
     INTERRUPTED.store(true, Ordering::Relaxed);
 }
 
+/// Set by [`terminate`], and never cleared. Relaxed as well: the handler runs on the thread that reads it, or on one that has nothing
+/// else to tell.
+static TERMINATED: AtomicBool = AtomicBool::new(false);
+
+/// As [`interrupt`], with the error "terminated!". May be called from a signal handler.
+pub fn terminate() {
+    TERMINATED.store(true, Ordering::Relaxed);
+    interrupt();
+}
+
+/// Whether [`terminate`] was called.
+#[must_use]
+pub fn was_terminated() -> bool {
+    TERMINATED.load(Ordering::Relaxed)
+}
+
 /// Whether an [`interrupt`] is still pending: the program has not come to a safe point since.
 #[must_use]
 pub fn interrupt_is_pending() -> bool {

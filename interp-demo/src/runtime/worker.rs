@@ -227,6 +227,7 @@ fn go_on(ctx: Ctx<'_>) -> Next {
 
 fn trouble_error<'gc>(ctx: Ctx<'gc>, trouble: Trouble) -> Error<'gc> {
     match trouble {
+        Trouble::Interrupted if super::was_terminated() => ctx.error("terminated!"),
         Trouble::Interrupted => ctx.error("interrupted!"),
         Trouble::TimeOver => ctx.error("time limit exceeded"),
         Trouble::Deadlock => ctx.error("deadlock: no thread is left that could end this wait"),

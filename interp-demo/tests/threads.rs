@@ -1,0 +1,290 @@
+//! Threads that share a state, run by the interpreter itself: each script of `lua/threads/` checks itself. What concerns the whole
+//! process (signals, limits, exits) is looked at from outside.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn sleepy_lua() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sleepy-lua"));
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// The output of a program that ends within a minute.
+fn output(mut child: Child) -> Output {
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_secs(60) {
+            child.kill().unwrap();
+            panic!("it hangs: {:?}", child.wait_with_output());
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.wait_with_output().unwrap()
+}
+
+fn run(options: &[&str]) -> Output {
+    output(sleepy_lua().args(options).spawn().unwrap())
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn script(name: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/lua/threads")
+        .join(name);
+    let path = path.to_str().unwrap();
+    for options in [&[path][..], &["--no-sleepy", path], &["--zeal=50", path]] {
+        let ended = run(options);
+        assert!(
+            ended.status.success() && ended.stdout == b"ok\n",
+            "{options:?}: {:?}\n{}{}",
+            ended.status,
+            text(&ended.stdout),
+            text(&ended.stderr)
+        );
+    }
+}
+
+#[test]
+fn threads() {
+    script("thread.lua");
+}
+
+#[test]
+fn queues() {
+    script("queue.lua");
+}
+
+#[test]
+fn locks_and_semaphores() {
+    script("lock.lua");
+}
+
+#[test]
+fn timers() {
+    script("timer.lua");
+}
+
+#[test]
+fn sockets_and_processes() {
+    script("sockets.lua");
+}
+
+/// Starts a program, and waits until it has printed a line.
+fn started(options: &[&str]) -> (Child, BufReader<std::process::ChildStdout>) {
+    let mut child = sleepy_lua().args(options).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    (child, out)
+}
+
+fn signal(child: &Child, number: i32) {
+    let pid = i32::try_from(child.id()).unwrap();
+    // SAFETY: a call without preconditions; the child was not waited for, so its number is its own.
+    assert_eq!(unsafe { libc::kill(pid, number) }, 0);
+}
+
+/// The main thread waits in one way, while others compute and wait.
+const BUSY: &str = "
+    local thread, queue, lock, socket = require 'thread', require 'queue', require 'lock', require 'socket'
+    io.stdout:setvbuf('no')
+    setmetatable({}, { __gc = function() print('finalized') end })
+    local kept <close> = setmetatable({}, { __close = function() print('closed') end })
+    local q, l = queue.new(), lock.new()
+    l:get()
+    local spinner = thread.spawn(function() while true do end end)
+    local maker = thread.spawn(function() while true do local x = { {} } end end)
+    for i = 1, 5 do thread.spawn(function() q:pop() end) thread.spawn(function() l:get() end) end
+    thread.spawn(function() socket.bind('127.0.0.1', 0):accept() end)
+    print('ready')
+";
+
+const WAITS: [&str; 5] = [
+    "q:pop()",
+    "spinner:join()",
+    "thread.sleep(100)",
+    "socket.bind('127.0.0.1', 0):accept()",
+    "while true do end",
+];
+
+#[test]
+fn an_interrupt_stops_the_main_thread_wherever_it_is() {
+    for wait in WAITS {
+        let (child, mut out) = started(&["-e", &format!("{BUSY}{wait}")]);
+        std::thread::sleep(Duration::from_millis(20));
+        signal(&child, libc::SIGINT);
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).unwrap();
+        let ended = output(child);
+        let err = text(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "{wait}: {err}");
+        assert!(
+            err.contains("interrupted!") && err.contains("traceback"),
+            "{wait}: {err}"
+        );
+        assert_eq!(rest, "closed\nfinalized\n", "{wait}");
+    }
+}
+
+#[test]
+fn a_terminated_program_is_closed_and_ends_by_the_signal() {
+    for wait in WAITS {
+        let (child, mut out) = started(&["-e", &format!("{BUSY}{wait}")]);
+        std::thread::sleep(Duration::from_millis(20));
+        signal(&child, libc::SIGTERM);
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).unwrap();
+        let ended = output(child);
+        let err = text(&ended.stderr);
+        assert_eq!(ended.status.signal(), Some(libc::SIGTERM), "{wait}: {err}");
+        assert!(err.contains("terminated!"), "{wait}: {err}");
+        assert_eq!(rest, "closed\nfinalized\n", "{wait}");
+    }
+}
+
+#[test]
+fn the_time_limit_and_the_end_of_the_script_end_all_threads() {
+    for wait in WAITS {
+        let ended = run(&["--time-limit", "0.2", "-e", &format!("{BUSY}{wait}")]);
+        let err = text(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "{wait}: {err}");
+        assert!(err.contains("time limit exceeded"), "{wait}: {err}");
+    }
+    let ended = run(&["-e", BUSY]);
+    assert!(ended.status.success());
+    assert_eq!(text(&ended.stdout), "ready\nclosed\nfinalized\n");
+    assert_eq!(text(&ended.stderr), "");
+}
+
+#[test]
+fn any_thread_may_end_the_process() {
+    for wait in WAITS {
+        for (exit, code, closes) in [("os.exit(7)", 7, false), ("os.exit(8, true)", 8, true)] {
+            let ended = run(&[
+                "-e",
+                &format!("{BUSY} thread.spawn(function() thread.sleep(0.01) {exit} end) {wait}"),
+            ]);
+            let err = text(&ended.stderr);
+            assert_eq!(ended.status.code(), Some(code), "{wait}: {err}");
+            let out = text(&ended.stdout);
+            assert_eq!(out.contains("finalized"), closes, "{wait}: {out}");
+            assert_eq!(err, "", "{wait}");
+        }
+    }
+    // Where the main thread can't be reached the process ends all the same.
+    let ended = run(&[
+        "-e",
+        "require 'thread'.spawn(function() io.write('out') os.exit(9) end) os.execute('sleep 100')",
+    ]);
+    assert_eq!(ended.status.code(), Some(9));
+    assert_eq!(text(&ended.stdout), "out");
+}
+
+#[test]
+fn an_error_that_nobody_waits_for_is_shown_and_the_others_go_on() {
+    let ended = run(&[
+        "-e",
+        "local thread = require 'thread'
+         local function fails() error('oops') end
+         local t = thread.spawn(function() fails() end)
+         while t:status() ~= 'failed' do thread.sleep(0.001) end
+         print(t:join())
+         thread.spawn(error, setmetatable({}, { __name = 'Odd' }))
+         thread.sleep(0.01)
+         print('on')",
+    ]);
+    let (out, err) = (text(&ended.stdout), text(&ended.stderr));
+    assert!(ended.status.success());
+    assert_eq!(out, "false\t(command line):2: oops\non\n");
+    assert!(err.starts_with("error in thread 1: (command line):2: oops\nstack traceback:\n"));
+    assert!(err.contains("in upvalue 'fails'"), "{err}");
+    assert!(
+        err.contains("error in thread 2: (error object is a Odd value)"),
+        "{err}"
+    );
+}
+
+#[test]
+fn the_memory_limit_is_told_to_the_thread_that_wants_more() {
+    let ended = run(&[
+        "--memory-limit",
+        "16M",
+        "-e",
+        "local thread = require 'thread'
+         local t = thread.spawn(function() local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end end)
+         local ok, e = t:join()
+         print(ok, e)
+         collectgarbage()
+         print(collectgarbage('count') < 4096)",
+    ]);
+    assert_eq!(
+        text(&ended.stdout),
+        "false\tnot enough memory\ntrue\n",
+        "{}",
+        text(&ended.stderr)
+    );
+}
+
+#[test]
+fn a_thread_that_waits_for_ever_collects_what_others_leave() {
+    // Two threads wait without end; a third makes garbage and ends, and nobody asks for a collection.
+    let ended = run(&[
+        "-e",
+        "local thread, queue = require 'thread', require 'queue'
+         local q = queue.new()
+         for i = 1, 2 do thread.spawn(function() q:pop() end) end
+         for round = 1, 5 do
+           assert(thread.spawn(function() local t = {} for i = 1, 100000 do t[i] = { i } end end):join())
+           local begun = os.time()
+           while gc.stats().heap_bytes > 4e6 and os.time() - begun < 20 do thread.sleep(0.02) end
+           assert(gc.stats().heap_bytes < 4e6, gc.stats().heap_bytes)
+         end
+         print('ok')",
+    ]);
+    assert_eq!(text(&ended.stdout), "ok\n", "{}", text(&ended.stderr));
+}
+
+#[test]
+fn stops_and_starts_disturb_no_wait() {
+    let (mut child, mut out) = started(&[
+        "-e",
+        "local thread, queue, socket = require 'thread', require 'queue', require 'socket'
+         io.stdout:setvbuf('no')
+         print('ready')
+         local q, ts = queue.new(), {}
+         for i = 1, 10 do
+           ts[i] = thread.spawn(function()
+             thread.sleep(0.3)
+             assert(select(2, q:pop(0.1)) == 'timeout')
+             assert(select(2, socket.bind('127.0.0.1', 0)) == nil)
+             local p = io.popen('sleep 0.1; echo done')
+             return p:read()
+           end)
+         end
+         for i = 1, 10 do assert(select(2, assert(ts[i]:join())) == 'done') end
+         print('ok')",
+    ]);
+    for _ in 0..200 {
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        signal(&child, libc::SIGSTOP);
+        signal(&child, libc::SIGCONT);
+        signal(&child, libc::SIGWINCH);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "ok\n", "{}", text(&output(child).stderr));
+}
