@@ -64,14 +64,15 @@ impl Worker<'_> {
             Suspend::Collect(request) => self.collect(request),
             Suspend::Exit { code, close } => return Some(End::Exit { code, close }),
             Suspend::Custom(wait) => {
-                // It fails where nobody is there to see it.
-                let _ = self.enter(|ctx| ctx.begin_rest(Rest::Away));
+                let is_seen = self.enter(|ctx| ctx.begin_rest(Rest::Away)).is_ok();
                 let answer = wait.run(&mut Waiter {
                     time_left: self.time_left(),
                     sleeper: self.sleeper,
                     arena: &mut self.arena,
                 });
-                self.enter(|ctx| ctx.end_rest());
+                if is_seen {
+                    self.enter(|ctx| ctx.end_rest());
+                }
                 answer
             }
         };
@@ -156,7 +157,10 @@ impl Worker<'_> {
                 .sleeper
                 .wait_fds(&mut self.arena, &mut watched, timeout),
         };
-        let woken = self.enter(|ctx| ctx.end_rest());
+        let woken = match alarm {
+            Some(_) => self.enter(|ctx| ctx.end_rest()),
+            None => Woken::ByItself,
+        };
         self.deadlocked |= woken == Woken::Deadlocked;
         waited?;
         let ready = watched[..fds.len()].iter().enumerate();

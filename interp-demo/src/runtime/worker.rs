@@ -106,6 +106,8 @@ impl<'g> Worker<'g> {
                     if let Some(end) = self.serve() {
                         return end;
                     }
+                    // It may have waited, and begins anew.
+                    self.wanted_since = None;
                     trouble = self.stopped();
                     if trouble.is_some() {
                         // The native that has waited does not go on.
@@ -192,15 +194,16 @@ impl<'g> Worker<'g> {
         if self.shared.is_closing() {
             return;
         }
-        match end {
-            End::Done => {}
-            // No frame was left to catch it.
-            End::Failed(message) => self.enter(|ctx| crate::stdlib::thread::give_up(ctx, &message)),
-            End::Exit { code, close } => self.end_process(code, close),
-        }
-        let id = self.id;
-        let stats = self.sleeper.stats().clone();
+        let (id, stats) = (self.id, self.sleeper.stats().clone());
         self.arena.add_ended(&stats);
+        match end {
+            End::Exit { code, close } => self.end_process(code, close),
+            End::Done => self.enter(|ctx| crate::stdlib::thread::end(ctx, None)),
+            // No frame was left to catch it.
+            End::Failed(message) => {
+                self.enter(|ctx| crate::stdlib::thread::end(ctx, Some(&message)));
+            }
+        }
         self.enter(|ctx| ctx.dismiss(id));
     }
 

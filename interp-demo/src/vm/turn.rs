@@ -436,11 +436,17 @@ pub(crate) enum NoRest {
     Alone,
 }
 
-/// Whether an OS thread's body can begin: the function and its arguments, that its handle keeps.
+/// Starts a function on the running OS thread's coroutine, of which nothing runs yet.
+///
+/// # Errors
+///
+/// The error value, if nothing catches it.
 pub(crate) fn begin<'gc>(
     ctx: Ctx<'gc>,
     function: Value<'gc>,
     args: &[Value<'gc>],
-) -> Result<(), Error<'gc>> {
-    ctx.start_on(ctx.current(), function, args)
+) -> Result<(), Value<'gc>> {
+    let begun = ctx.start_on(ctx.current(), function, args);
+    // A native that fails at once has done so outside of the loop that looks who catches it.
+    begun.or_else(|error| super::run::fail(ctx, error))
 }

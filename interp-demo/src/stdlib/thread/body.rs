@@ -44,7 +44,7 @@ pub(crate) fn begin(ctx: Ctx<'_>) -> Result<(), Vec<u8>> {
     let mut all = vec![Native::new(ctx, "?", note_traceback).into()];
     all.extend((1..=count).map(|i| values.get_int(ctx, i as i64)));
     let body = Native::new(ctx, "?", run);
-    turn::begin(ctx, body.into(), &all).map_err(|_| b"not enough memory".to_vec())
+    turn::begin(ctx, body.into(), &all).map_err(|value| crate::runtime::error_message(ctx, value))
 }
 
 /// `handler, function, args…`: calls the function, and leaves what comes of it in the thread's handle.
@@ -55,9 +55,12 @@ fn run<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         let failed = call.outcome() == Outcome::Failed;
         if let Some(handle) = ctx.thread_handle() {
             set_values(ctx, handle, &results)?;
-            end(ctx, handle, failed, || {
-                crate::runtime::error_message(ctx, results.first().copied().unwrap_or_default())
-            });
+            if let Some(mut handle) = handle.borrow::<Handle>() {
+                handle.outcome = match failed {
+                    true => State::Failed,
+                    false => State::Done,
+                };
+            }
         }
         call.ret0()
     })
@@ -76,37 +79,35 @@ fn note_traceback<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.ret1(error)
 }
 
-/// The running thread has failed where nothing could catch it.
-pub(crate) fn give_up(ctx: Ctx<'_>, message: &[u8]) {
-    let Some(handle) = ctx.thread_handle() else {
+/// The running thread has ended; with a message if it has failed where nothing could catch it. Notes it, tells those who wait for
+/// the thread, and shows its error if nobody does.
+pub(crate) fn end(ctx: Ctx<'_>, message: Option<&[u8]>) {
+    let Some(object) = ctx.thread_handle() else {
         return;
     };
-    let error = ctx.string(message);
-    // Without memory for the table there is nothing in it.
-    let _ = set_values(ctx, handle, &[error]);
-    end(ctx, handle, true, || message.to_vec());
-}
-
-/// Notes the end of a thread, tells those who wait for it, and shows its error if nobody does.
-fn end<'gc>(ctx: Ctx<'gc>, handle: UserData<'gc>, failed: bool, message: impl FnOnce() -> Vec<u8>) {
-    let Some(mut handle) = handle.borrow::<Handle>() else {
+    if let Some(message) = message {
+        let error = ctx.string(message);
+        // Without memory for the table there is nothing in it.
+        let _ = set_values(ctx, object, &[error]);
+    }
+    let Some(mut handle) = object.borrow::<Handle>() else {
         return;
     };
-    handle.state = match failed {
-        true => State::Failed,
-        false => State::Done,
+    handle.state = match message {
+        Some(_) => State::Failed,
+        None => handle.outcome,
     };
     let was_waited_for = handle.joiners.ring_all(ctx);
-    if failed && !was_waited_for {
-        let mut text = format!("error in thread {}: ", handle.id).into_bytes();
-        match handle.traceback.is_empty() {
-            true => text.extend_from_slice(&message()),
-            false => text.append(&mut handle.traceback),
-        }
-        text.push(b'\n');
-        crate::stdlib::io::flush_stdout();
-        // There is nobody to tell that standard error can't be written.
-        let _ = std::io::stderr().write_all(&text);
+    let traceback = std::mem::take(&mut handle.traceback);
+    if handle.state != State::Failed || was_waited_for {
+        return;
     }
-    handle.traceback = Vec::new();
+    let text = match (traceback.is_empty(), object.user_value()) {
+        (true, Value::Table(values)) => crate::runtime::error_message(ctx, values.get_int(ctx, 1)),
+        _ => traceback,
+    };
+    let title = format!("error in thread {}: ", handle.id);
+    crate::stdlib::io::flush_stdout();
+    // There is nobody to tell that standard error can't be written.
+    let _ = std::io::stderr().write_all(&[title.as_bytes(), &text, b"\n"].concat());
 }

@@ -28,7 +28,7 @@ use crate::vm::turn::{MAIN, ThreadId};
 use crate::vm::userdata::UserData;
 use crate::vm::value::Value;
 
-pub(crate) use self::body::{begin, give_up};
+pub(crate) use self::body::{begin, end};
 
 const FUNCTIONS: Functions = &[
     ("join", join),
@@ -48,6 +48,8 @@ const METATABLE: &str = "thread handle";
 pub(super) struct Handle {
     id: ThreadId,
     state: State,
+    /// What it will be.
+    outcome: State,
     /// How many values are in the table.
     count: usize,
     joiners: Waiters,
@@ -83,6 +85,7 @@ fn new_handle<'gc>(
         Handle {
             id,
             state: State::Running,
+            outcome: State::Done,
             count: 0,
             joiners: Waiters::default(),
             traceback: Vec::new(),

@@ -22,7 +22,7 @@ assert(q:pop() == 1 and t:join() and q:pop() == 2 and q:pop() == 3)
 local q, order = queue.new(), {}
 local ts = {}
 for i = 1, 5 do
-  ts[i] = thread.spawn(function() order[#order + 1] = { i, q:pop() } end)
+  ts[i] = thread.spawn(function() local item = q:pop() order[#order + 1] = { i, item } end)
   while ts[i]:status() ~= "waiting" do thread.sleep(0.001) end
 end
 for i = 1, 5 do q:push(i) thread.sleep(0.002) end
