@@ -9,7 +9,7 @@ use super::value::Value;
 use crate::opcode::Event;
 
 /// How many `__index` or `__newindex` values may be followed.
-const MAX_CHAIN: u32 = 2000;
+pub(super) const MAX_CHAIN: u32 = 2000;
 
 /// The outcome of a read.
 #[derive(Clone, Copy)]

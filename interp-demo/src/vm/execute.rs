@@ -421,6 +421,10 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                             regs.set(i.a(), value);
                             continue;
                         }
+                        if let Some(value) = slow::inherited(ctx, *table, key) {
+                            regs.set(i.a(), value);
+                            continue;
+                        }
                     }
                     read!(i, *object, key.into());
                 }
@@ -485,9 +489,10 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                     let object = regs.get(i.b());
                     regs.set_above(i.a(), 1, object);
                     let key = rk!(i);
-                    let Value::Str(name) = key else { continue };
-                    let found = slow::method(ctx, object, name);
-                    if !found.is_nil() {
+                    if let Value::Str(name) = key
+                        && name.is_short()
+                        && let Some(found) = slow::method(ctx, object, name)
+                    {
                         regs.set(i.a(), found);
                         continue;
                     }

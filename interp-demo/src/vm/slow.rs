@@ -1,6 +1,6 @@
 //! What the interpreter's loop does out of line: metamethods, calls of unusual kinds, closures, varargs, loops.
 
-use super::access::{Access, Compare};
+use super::access::{Access, Compare, MAX_CHAIN};
 use super::args::to_number;
 use super::call::{After, call_lua, precall, prepare_call_method};
 use super::closure::{Closure, Function};
@@ -99,30 +99,57 @@ pub(super) fn new_table<'gc>(
     Table::with_capacity(ctx, array, hash)
 }
 
-/// The method of an object with this name; nil if there is none that is found without calling anything.
+/// The method of an object with this short name; none where that is not known without calling something.
 #[inline(always)]
-pub(super) fn method<'gc>(ctx: Ctx<'gc>, object: Value<'gc>, name: LuaStr<'gc>) -> Value<'gc> {
+pub(super) fn method<'gc>(
+    ctx: Ctx<'gc>,
+    object: Value<'gc>,
+    name: LuaStr<'gc>,
+) -> Option<Value<'gc>> {
     match object {
         Value::Table(table) => {
-            let value = table.get_str(ctx, name);
-            if value.is_nil()
-                && let Some(metatable) = table.metatable()
-                && let Value::Table(class) = ctx.event_field(metatable, Event::Index)
-            {
-                return class.get_str(ctx, name);
+            let value = table.get_short(ctx, name);
+            if value.is_nil() {
+                return inherited(ctx, table, name);
             }
-            value
+            Some(value)
         }
         Value::Str(_) => {
-            if let Some(metatable) = ctx.state.type_metatable(Type::String)
-                && let Value::Table(methods) = ctx.event_field(metatable, Event::Index)
-            {
-                return methods.get_str(ctx, name);
-            }
-            Value::Nil
+            let metatable = ctx.state.type_metatable(Type::String)?;
+            let Value::Table(methods) = ctx.event_field(metatable, Event::Index) else {
+                return None;
+            };
+            let value = methods.get_short(ctx, name);
+            (!value.is_nil()).then_some(value)
         }
-        _ => Value::Nil,
+        _ => None,
     }
+}
+
+/// The value of a short name that `table` itself does not have, from the tables behind it; none where something else
+/// than a table comes next.
+#[inline(never)]
+pub(super) fn inherited<'gc>(
+    ctx: Ctx<'gc>,
+    table: Table<'gc>,
+    name: LuaStr<'gc>,
+) -> Option<Value<'gc>> {
+    let mut table = table;
+    for _ in 0..MAX_CHAIN {
+        let Some(metatable) = table.metatable() else {
+            return Some(Value::Nil);
+        };
+        match ctx.event_field(metatable, Event::Index) {
+            Value::Nil => return Some(Value::Nil),
+            Value::Table(next) => table = next,
+            _ => return None,
+        }
+        let value = table.get_short(ctx, name);
+        if !value.is_nil() {
+            return Some(value);
+        }
+    }
+    None
 }
 
 /// The metamethod of a binary operation, by the number of its event.

@@ -143,9 +143,12 @@ impl<'gc> TableBody<'gc> {
         mix(hash) & mask
     }
 
+    /// The node of an integer: consecutive ones get consecutive nodes, and so do those a power of two apart, as what
+    /// lies above the bits of the mask is added to them.
     #[inline(always)]
     fn int_position(&self, key: i64) -> u32 {
-        mix(key as u64) & (self.node_count() - 1)
+        let folded = (key as u64 ^ (key as u64 >> 32)) as u32;
+        folded.wrapping_add(folded >> self.log2_nodes.get()) & (self.node_count() - 1)
     }
 
     #[inline(always)]
