@@ -3,7 +3,10 @@
 //! The unsafe contract of the whole crate stands once, at [`Collect`]. Code that has to rely on it, or keep it, refers to its rules by
 //! their numbers.
 
+use crate::face::Slicer;
 use crate::{Gc, GcWeak};
+
+pub use crate::collect_slices::{__join_cursor, __split_cursor, CollectSlices};
 
 #[doc(inline)]
 pub use crate::{__dyn_collect as dyn_collect, static_collect};
@@ -56,6 +59,18 @@ pub unsafe trait Collect<'gc> {
     #[inline]
     #[allow(unused_variables)]
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {}
+
+    /// Whether an object of this type is traced by [`Collect::__trace_slice`]: [`Sliced`](crate::collections::Sliced) is.
+    #[doc(hidden)]
+    const __HAS_CURSOR: bool = false;
+
+    /// Traces the next slice of an object, or the first one where it is traced anew.
+    #[doc(hidden)]
+    #[inline]
+    #[allow(unused_variables)]
+    fn __trace_slice(&self, anew: bool, slicer: &mut Slicer<'_>) {
+        self.trace(slicer.marker);
+    }
 }
 
 /// Takes the pointers of a value that is traced.

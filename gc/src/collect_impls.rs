@@ -4,7 +4,7 @@
 //! (rule 2), and change nothing behind a shared reference, except for what must be `'static` here (rule 3).
 //!
 //! A standard container in an object is traced in one go, however long it is; [`collections`](crate::collections) has those that
-//! are traced in slices.
+//! are traced in slices, and [`Sliced`](crate::collections::Sliced) for a `Vec`.
 
 use std::{
     any::TypeId,

@@ -26,6 +26,13 @@ impl<'gc> Trace<'gc> for Marker {
     }
 }
 
+/// What the core's marker gives to an object that is traced in slices by a cursor of its own.
+pub struct Slicer<'a> {
+    pub(crate) marker: &'a mut Marker,
+    /// The object that is traced.
+    pub(crate) object: NonNull<u8>,
+}
+
 impl VTable {
     /// The vtable of a sized type.
     #[inline]
@@ -56,7 +63,11 @@ impl VTable {
                 needs_trace: T::NEEDS_TRACE,
                 needs_drop: std::mem::needs_drop::<T>(),
                 send: T::SEND,
-                trace: trace_sized::<T>,
+                trace: if T::__HAS_CURSOR {
+                    trace_by_cursor::<T>
+                } else {
+                    trace_sized::<T>
+                },
                 drop: drop_sized::<T>,
                 name: std::any::type_name::<T>,
             };
@@ -99,6 +110,19 @@ impl VTable {
 unsafe fn trace_sized<'gc, T: Collect<'gc>>(ptr: NonNull<u8>, _from: usize, marker: &mut Marker) {
     // SAFETY: the caller's contract; the mutator is not running, so nothing holds a unique borrow.
     unsafe { ptr.cast::<T>().as_ref() }.trace(marker);
+}
+
+/// # Safety
+///
+/// `object` is a live `T`.
+unsafe fn trace_by_cursor<'gc, T: Collect<'gc>>(
+    object: NonNull<u8>,
+    from: usize,
+    marker: &mut Marker,
+) {
+    // SAFETY: the caller's contract; the mutator is not running, so nothing holds a unique borrow.
+    let value = unsafe { object.cast::<T>().as_ref() };
+    value.__trace_slice(from == 0, &mut Slicer { marker, object });
 }
 
 /// # Safety

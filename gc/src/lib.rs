@@ -62,8 +62,9 @@
 //!
 //! # Limits
 //!
-//! A `Vec` or a `HashMap` of the standard library inside an object is one unit of work, however large. A destructor is
-//! one unit too. Types aligned to more than 64 KiB can't live in an arena.
+//! A `Vec` or a `HashMap` of the standard library inside an object is one unit of work, however large; a
+//! [`Sliced`](collections::Sliced) `Vec`, or a [container of your own](collections::Sliced), is not. A destructor is one unit
+//! too. Types aligned to more than 64 KiB can't live in an arena.
 
 // In a model only the parts that are modelled are compiled, by `tests/loom.rs`.
 #![cfg(not(loom))]
@@ -77,6 +78,7 @@ pub mod barrier;
 pub mod collect;
 mod collect_impls;
 mod collect_impls_optional;
+mod collect_slices;
 pub mod collections;
 pub mod dynamic_roots;
 pub mod ephemeron;
@@ -104,7 +106,7 @@ pub use dynamic_roots::{DynamicRoot, DynamicRootSet, MismatchedRootSet};
 pub use error::AllocError;
 pub use gc::Gc;
 pub use heap::set_zeal;
-pub use lock::{GcLock, GcOnceLock, GcRefLock, Lock, OnceLock, RefLock};
+pub use lock::{ForwardLock, GcLock, GcOnceLock, GcRefLock, Lock, OnceLock, RefLock};
 pub use metrics::Metrics;
 pub use mutation::{Finalization, Mutation};
 pub use send_root::SendRoot;

@@ -7,7 +7,8 @@ use syn::{DeriveInput, Generics, Lifetime, LifetimeParam, Type, parse_quote, spa
 use crate::{
     fields::{self, mentioned_parameters},
     krate,
-    options::{Mode, Options, field_is_static, reject_variant_attribute},
+    options::{FieldMode, Mode, Options, field_is_static, field_mode, reject_variant_attribute},
+    slices,
 };
 
 /// The impls for a type.
@@ -169,6 +170,12 @@ fn expand_traced(
     let ident = &input.ident;
     let (_, type_generics, _) = input.generics.split_for_impl();
     let (impl_generics, _, where_clause) = generics.split_for_impl();
+    let in_slices = variants
+        .iter()
+        .flat_map(|variant| variant.fields())
+        .any(|field| field_mode(field).is_ok_and(|mode| mode == FieldMode::Slices));
+    let slices =
+        in_slices.then(|| slices::expand(ident, &variants, &gc, &generics, &type_generics, krate));
     Ok(quote! {
         // SAFETY: each field is traced or is `'static` and thus holds no pointer into an arena (rule 1); the type has no
         // destructor of its own, which the impl of `__MustNotImplDrop` beside this one makes certain, or the user has promised
@@ -185,6 +192,8 @@ fn expand_traced(
                 #body
             }
         }
+
+        #slices
     })
 }
 

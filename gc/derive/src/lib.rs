@@ -6,7 +6,7 @@
 //! * `options`: what stands in `#[collect(...)]`;
 //! * `krate`: under which name the user's crate knows `sleepy-gc`;
 //! * `fields`: walks over the fields of a struct or enum;
-//! * `collect`, `send_root`, `elided`: one macro each.
+//! * `collect` (with `slices`), `send_root`, `elided`: one macro each.
 
 mod collect;
 mod elided;
@@ -14,6 +14,7 @@ mod fields;
 mod krate;
 mod options;
 mod send_root;
+mod slices;
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
@@ -34,7 +35,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// * `gc_lifetime = 'a` names the arena's lifetime where the type has more than one lifetime parameter.
 /// * `crate = path` names the path of `sleepy_gc` where it can't be found by itself (a crate that is only re-exported by another).
 ///
-/// A field may carry `#[collect(require_static)]`: its type must then be `'static`, needs no `Collect`, and is not traced.
+/// A field may carry `#[collect(require_static)]`: its type must then be `'static`, needs no `Collect`, and is not traced. Or it may
+/// carry `#[collect(slices)]`: its type must be `CollectSlices`, and the type itself gets that trait, under the same bounds.
 ///
 /// ```ignore
 /// #[derive(Collect)]

@@ -138,9 +138,43 @@ pub fn crate_of_send_root(
     Ok(krate)
 }
 
+/// What the derive does with a field.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum FieldMode {
+    /// It is traced.
+    Traced,
+    /// `#[collect(require_static)]`: it must be `'static`, and is not traced.
+    RequireStatic,
+    /// `#[collect(slices)]`: it is traced, and can be in slices.
+    Slices,
+}
+
+/// What a field says in `#[collect(...)]`.
+pub fn field_mode(field: &Field) -> syn::Result<FieldMode> {
+    const SAY: &str = "a field can only say `#[collect(require_static)]` or `#[collect(slices)]`";
+    let Some(attribute) = the_attribute(&field.attrs, "collect")? else {
+        return Ok(FieldMode::Traced);
+    };
+    let mut mode = None;
+    attribute.parse_nested_meta(|meta| {
+        let said = if meta.path.is_ident("require_static") {
+            FieldMode::RequireStatic
+        } else if meta.path.is_ident("slices") {
+            FieldMode::Slices
+        } else {
+            return Err(meta.error(SAY));
+        };
+        match mode.replace(said) {
+            None => Ok(()),
+            Some(_) => Err(meta.error(SAY)),
+        }
+    })?;
+    mode.ok_or_else(|| syn::Error::new_spanned(attribute, SAY))
+}
+
 /// Whether a field says `#[collect(require_static)]`.
 pub fn field_is_static(field: &Field) -> syn::Result<bool> {
-    field_says(field, "collect", "require_static")
+    field_mode(field).map(|mode| mode == FieldMode::RequireStatic)
 }
 
 /// Whether a field says `#[send_root(send)]`.

@@ -10,6 +10,7 @@ mod gc_vec;
 mod intern_set;
 mod late_stack;
 mod segment;
+mod sliced;
 
 pub use gc_map::GcMap;
 pub use gc_str::GcStr;
@@ -17,3 +18,4 @@ pub use gc_tail::GcTail;
 pub use gc_vec::GcVec;
 pub use intern_set::InternSet;
 pub use late_stack::LateStack;
+pub use sliced::Sliced;

@@ -28,6 +28,8 @@ pub(crate) struct Marker {
     context: NonNull<Context>,
     /// Whether the trace under way comes from the queue of stacks.
     late: bool,
+    /// Whether the step is to go on to the end of the marking.
+    hurry: bool,
     /// What was done: bytes of objects marked, and above them ([`TICK`]) pointers looked at.
     cost: u64,
     /// What a probe has found, and from which element on it is to be looked at: a probe changes nothing.
@@ -40,6 +42,7 @@ impl Marker {
         Self {
             context: NonNull::from(context),
             late: false,
+            hurry: false,
             cost: 0,
             #[cfg(any(debug_assertions, feature = "zeal"))]
             probe: None,
@@ -144,11 +147,20 @@ impl Marker {
             .wrapping_add(bytes as u64);
     }
 
-    /// Queues the rest of a trace, from an element on.
-    pub(crate) fn push_slice(&mut self, object: NonNull<u8>, from: usize) {
-        if !self.find(object, from) {
-            self.context().push_slice(object, from);
-        }
+    /// Queues the rest of a trace, from an element on; false where there is no memory for that, and all that is marked
+    /// will be traced again from its start.
+    pub(crate) fn push_slice(&mut self, object: NonNull<u8>, from: usize) -> bool {
+        self.find(object, from) || self.context().push_slice(object, from)
+    }
+
+    /// Has the step go on to the end of the marking, whatever its budget.
+    pub(crate) fn hurry(&mut self) {
+        self.hurry = true;
+    }
+
+    /// A number that differs from one cycle to the next.
+    pub(crate) fn cycle(&self) -> u32 {
+        self.context().epoch.get()
     }
 
     /// Queues a stack to be scanned again.
@@ -406,6 +418,7 @@ impl Context {
                 return false;
             }
             if self.nothing_gray() {
+                meter.settle();
                 return true;
             }
         }
@@ -431,6 +444,9 @@ impl Context {
             }
             let more = ring.run(&mut place, marker, meter.ticks_of_marking());
             self.account(marker, meter);
+            if marker.hurry {
+                meter.lift();
+            }
             if !more {
                 return true;
             }
@@ -512,10 +528,12 @@ impl Context {
         }
     }
 
-    fn push_slice(&self, object: NonNull<u8>, from: usize) {
-        if !self.slices.push((object, from)) {
+    fn push_slice(&self, object: NonNull<u8>, from: usize) -> bool {
+        let queued = self.slices.push((object, from));
+        if !queued {
             self.overflowed.set(true);
         }
+        queued
     }
 
     /// Queues a stack to be scanned again; answers whether it is queued.

@@ -17,6 +17,8 @@ const BYTES_PER_TICK: usize = 64;
 /// say when to look at the clock next.
 pub(super) struct Meter {
     limit: Limit,
+    /// The limit that was lifted.
+    lifted: Option<Limit>,
     ticks: usize,
     next_look: usize,
     pub(super) work_bytes: usize,
@@ -40,6 +42,7 @@ impl Meter {
         };
         Self {
             limit,
+            lifted: None,
             ticks: 0,
             next_look: TICKS_PER_LOOK,
             work_bytes: 0,
@@ -87,9 +90,17 @@ impl Meter {
         }
     }
 
-    /// Lets the rest of the step run to its end.
+    /// Lets the step go on without a limit, until it [settles](Self::settle).
     pub(super) fn lift(&mut self) {
-        self.limit = Limit::None;
+        self.lifted
+            .get_or_insert(std::mem::replace(&mut self.limit, Limit::None));
+    }
+
+    /// Puts the limit back that was lifted.
+    pub(super) fn settle(&mut self) {
+        if let Some(limit) = self.lifted.take() {
+            self.limit = limit;
+        }
     }
 
     /// Fuel for a piece of work that counts in bytes and can't look at the clock: a few µs' worth.

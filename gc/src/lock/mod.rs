@@ -5,6 +5,7 @@
 //! | [`Lock`] | [`Cell`] | small `Copy` values: a pointer, an `Option` of one, a number |
 //! | [`RefLock`] | [`RefCell`] | anything that is changed in place |
 //! | [`OnceLock`] | [`OnceCell`] | what is set once, after its object was made |
+//! | [`ForwardLock`] | [`Cell`] | the places of a large container: the barrier is for what is stored, not for the container |
 //!
 //! As fields they are opened with [`unlock!`](crate::barrier::unlock); a [`Gc`] of one can be used directly. To read needs no barrier.
 //!
@@ -19,6 +20,7 @@
 //! ```
 
 mod cell;
+mod forward;
 mod once_cell;
 mod ref_cell;
 
@@ -29,5 +31,6 @@ use std::cell::{Cell, OnceCell, RefCell};
 use crate::Gc;
 
 pub use cell::{GcLock, Lock};
+pub use forward::ForwardLock;
 pub use once_cell::{GcOnceLock, OnceLock};
 pub use ref_cell::{GcRefLock, RefLock};
