@@ -97,7 +97,18 @@ impl Drop for Door {
 
 impl Context {
     /// Lends the heap, and leaves to the sweeper what it may sweep. The caller has the arena to itself.
+    #[inline]
     pub(crate) fn park(&self) {
+        // Only in a sweep may the heap be lent with the hook armed.
+        if self.phase.get() == Phase::Sweeping {
+            self.park_in_sweep();
+        } else {
+            std::mem::forget(self.heap().park());
+        }
+    }
+
+    #[cold]
+    fn park_in_sweep(&self) {
         self.own();
         let bytes = self.delegable_bytes();
         if bytes == 0 {
@@ -126,8 +137,11 @@ impl Context {
     /// As [`Context::own`], where the heap may be lent without anything left to do.
     #[inline]
     pub(crate) fn take_back(&self) {
-        self.own();
-        self.heap().take_back();
+        if self.delegated.lent.get() {
+            self.take_back_slow();
+        } else {
+            self.heap().take_back();
+        }
     }
 
     #[cold]
@@ -166,11 +180,8 @@ impl Context {
             && self.delegable_bytes() != 0
     }
 
-    /// Bytes of pages that a sweeper may sweep, roughly; 0: there are none.
+    /// Bytes of pages that a sweeper may sweep now that a sweep is under way, roughly; 0: there are none.
     fn delegable_bytes(&self) -> usize {
-        if self.phase.get() != Phase::Sweeping {
-            return 0;
-        }
         let mut bytes = 0;
         self.each_space(|space| {
             if !space.vtable.needs_drop {
