@@ -384,6 +384,7 @@ where
         IdleHint {
             allocated_bytes_since_cycle: self.context.allocated_since_start(),
             live_bytes: self.context.live_bytes(),
+            cycles: self.metrics().cycles(),
             ..IdleHint::default()
         }
     }

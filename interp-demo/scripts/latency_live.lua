@@ -24,6 +24,12 @@ end
 local add, result = digest.new()
 local delays = {}
 local slices_seen = 0
+-- Where the collector tells: what running code has had to do for it from here on.
+local _, gc = pcall(require, "gc")
+local function forced_ns()
+  return type(gc) == "table" and gc.stats and gc.stats().forced_ns or 0
+end
+local forced_before_ns = forced_ns()
 local read_bytes = stream.read({ "bytes=" .. bytes, "wait_ms=1-5" }, function(chunk, delay_us)
   add(chunk:sub(stream.STAMP_BYTES + 1))
   local slices = {}
@@ -42,4 +48,5 @@ end
 report.write({
   same = { bytes = read_bytes, slices = slices_seen, live = #live, [digest.name] = result() },
   wake_delay_us = delays,
+  forced_ns = forced_ns() - forced_before_ns,
 })

@@ -1,7 +1,7 @@
 //! How a thread that sleeps is asked to collect.
 //!
 //! A thread that waits for ever sleeps through all the garbage that others make meanwhile. No timer wakes it to look; whoever gives up
-//! the interpreter lock and leaves garbage behind rings for it.
+//! the interpreter lock and leaves garbage behind rings for it. What waits in a way that hears no bell has a stand-in.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -10,6 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{read, write};
+
+use super::policy::Policy;
+use super::sleeper::Sleeper;
+use super::stand_in::{Ended, Host, StandIn};
 
 /// Wakes one thread out of a wait for descriptors or for time.
 #[derive(Clone, Debug)]
@@ -40,6 +44,13 @@ impl Bell {
     }
 }
 
+/// How a thread that sleeps is reached.
+#[derive(Debug)]
+enum Hung {
+    Bell(Bell),
+    StandIn(Arc<StandIn>),
+}
+
 /// The bells of the threads that sleep and could collect.
 #[derive(Debug, Default)]
 pub struct Bells {
@@ -47,8 +58,13 @@ pub struct Bells {
     count: AtomicUsize,
     /// Whether a thread was rung that had something else to do. Relaxed: it publishes nothing.
     unheeded: AtomicBool,
-    /// Who went to sleep last is rung first: its stack and its caches are the warmest. No other lock is taken under this one.
-    hung: Mutex<Vec<Bell>>,
+    /// Who went to sleep last is rung first: its stack and its caches are the warmest. The locks of stand-ins and of
+    /// their helper are taken under this one.
+    hung: Mutex<Vec<Hung>>,
+    /// How others collect behind the lock, where they can. Told anew with each thread that goes to sleep, since the lock may have moved.
+    host: Mutex<Option<Host>>,
+    /// The sleeper of the helper, made when it is first needed.
+    helper: Mutex<Option<Arc<Mutex<Sleeper>>>>,
 }
 
 impl Bells {
@@ -64,20 +80,69 @@ impl Bells {
     }
 
     pub(super) fn hang(&self, bell: &Bell) {
+        self.push(Hung::Bell(bell.clone()));
+    }
+
+    /// Says how others can collect behind the lock.
+    pub(super) fn set_host(&self, host: Host) {
+        *self.host.lock() = Some(host);
+    }
+
+    /// Hangs a stand-in for a thread that can't hear a bell, if there is a way to stand in for it.
+    pub(super) fn hang_stand_in(&self, policy: &Policy) -> Option<Arc<StandIn>> {
+        let host = (*self.host.lock())?;
+        let mut helper = self.helper.lock();
+        let sleeper =
+            helper.get_or_insert_with(|| Arc::new(Mutex::new(Sleeper::new(policy.clone()))));
+        let stand_in = StandIn::new(host, Arc::clone(sleeper));
+        drop(helper);
+        self.push(Hung::StandIn(Arc::clone(&stand_in)));
+        Some(stand_in)
+    }
+
+    /// The thread is back, and nobody stands in for it any more. Whether anybody did, or was to.
+    pub(super) fn take_down_stand_in(&self, stand_in: &Arc<StandIn>) -> bool {
         let mut hung = self.hung.lock();
-        hung.push(bell.clone());
+        self.remove(&mut hung, |it| match it {
+            Hung::StandIn(other) => Arc::ptr_eq(other, stand_in),
+            Hung::Bell(_) => false,
+        });
+        drop(hung);
+        let ended = stand_in.end();
+        if ended == Ended::InVain {
+            self.unheeded.store(true, Ordering::Relaxed);
+        }
+        ended != Ended::NotCalled
+    }
+
+    /// Hangs a stand-in again, which was called.
+    pub(super) fn hang_again(&self, stand_in: &Arc<StandIn>) {
+        self.push(Hung::StandIn(Arc::clone(stand_in)));
+    }
+
+    fn push(&self, it: Hung) {
+        let mut hung = self.hung.lock();
+        hung.push(it);
         self.count.store(hung.len(), Ordering::Relaxed);
+    }
+
+    fn remove(&self, hung: &mut Vec<Hung>, is_it: impl FnMut(&Hung) -> bool) -> bool {
+        let place = hung.iter().rposition(is_it);
+        if let Some(place) = place {
+            hung.remove(place);
+            self.count.store(hung.len(), Ordering::Relaxed);
+        }
+        place.is_some()
     }
 
     /// Whether it was rung. `heeds`: its thread will collect, if it was.
     pub(super) fn take_down(&self, bell: &Bell, heeds: bool) -> bool {
         let mut hung = self.hung.lock();
-        let place = hung
-            .iter()
-            .rposition(|other| Arc::ptr_eq(&other.fd, &bell.fd));
-        if let Some(place) = place {
-            hung.remove(place);
-            self.count.store(hung.len(), Ordering::Relaxed);
+        let hangs = self.remove(&mut hung, |it| match it {
+            Hung::Bell(other) => Arc::ptr_eq(&other.fd, &bell.fd),
+            Hung::StandIn(_) => false,
+        });
+        if hangs {
             return false;
         }
         drop(hung);
@@ -91,10 +156,16 @@ impl Bells {
     /// Wakes one thread. It is not rung again before it goes to sleep again.
     pub fn ring(&self) {
         let mut hung = self.hung.lock();
-        // With the list locked: a bell that was taken down is not rung afterwards.
-        if let Some(bell) = hung.pop() {
+        // With the list locked: what was taken down is not rung afterwards.
+        while let Some(it) = hung.pop() {
             self.count.store(hung.len(), Ordering::Relaxed);
-            bell.ring();
+            match it {
+                Hung::Bell(bell) => bell.ring(),
+                // Its thread may be back, or there may be no helper.
+                Hung::StandIn(stand_in) if !stand_in.call() => continue,
+                Hung::StandIn(_) => {}
+            }
+            return;
         }
     }
 }

@@ -27,6 +27,8 @@ pub struct IdleHint {
     pub live_bytes: usize,
     /// How deep the mutator's stack is.
     pub depth: StackDepth,
+    /// How many cycles have ended so far; 0 where only the collector knows.
+    pub cycles: u64,
 }
 
 /// A collector that can work in bounded steps and lend its heap while its thread sleeps.

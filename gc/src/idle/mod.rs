@@ -74,6 +74,7 @@ pub mod queue;
 mod send_arena;
 mod site;
 pub mod sleeper;
+mod stand_in;
 mod start;
 pub mod stats;
 pub mod switches;

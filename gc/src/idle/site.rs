@@ -27,6 +27,7 @@ pub(super) enum Kind {
     QueueFull,
     QueueEmpty,
     Foreign,
+    StandIn,
 }
 
 impl SiteId {

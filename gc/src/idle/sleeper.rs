@@ -7,7 +7,8 @@ use super::clock::{cpu_ns, wall_ns};
 use super::collector::{Collector, IdleHint};
 use super::machine::{self, HOLDS_NS};
 use super::policy::{Policy, ns_of};
-use super::site::{History, SiteId, Sites};
+use super::site::{History, Kind, SiteId, Sites};
+use super::stand_in::StandIn;
 use super::start::{StartRule, WaitSpan};
 use super::stats::SleepStats;
 use super::switches::Switches;
@@ -50,6 +51,9 @@ pub(super) trait Wait {
 
     /// Whether [`block`](Self::block) hears the bell.
     const HEARS: bool = false;
+
+    /// Whether the wait exists for another's, which was rung for.
+    const CALLED: bool = false;
 
     /// Looks for the event without blocking.
     fn ready(&mut self) -> Option<Self::Event>;
@@ -108,6 +112,15 @@ impl Span {
             // A timeout is an upper bound only: a short one says something, a long one does not.
             (Some(timeout_ns), None) => Some(timeout_ns).filter(|&ns| ns < SHORT_TIMEOUT_NS),
         }
+    }
+}
+
+/// Nobody stands in for a thread any more once this is dropped: before the thread takes the lock again, also where its wait panics.
+struct EndStandIn<'s>(&'s StandIn);
+
+impl Drop for EndStandIn<'_> {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 
@@ -227,7 +240,7 @@ impl Sleeper {
             started_cycle: false,
             steps_left: W::MAX_STEPS,
             empty_steps: 0,
-            rung: false,
+            rung: W::CALLED,
             retries: 0,
         }
     }
@@ -503,16 +516,27 @@ impl Sleeper {
         span: &mut Span,
     ) -> Option<W::Event> {
         let switches = self.policy.switches;
-        let bell = match W::HEARS && switches.collects() {
+        let hangs = switches.collects() && !W::CALLED;
+        let bell = match hangs && W::HEARS {
             true => self.hang_bell(c),
             false => None,
+        };
+        let stand_in = match hangs && !W::HEARS && W::WHOLE {
+            true => c
+                .bells()
+                .and_then(|bells| bells.hang_stand_in(&self.policy)),
+            false => None,
+        };
+        let block = || {
+            let _end = stand_in.as_deref().map(EndStandIn);
+            wait.block(limit, bell.as_ref())
         };
         let event = if switches.park {
             self.stats.parks += 1;
             // Besides the collector's heap that of the thread, for programs that allocate everything in it.
-            c.while_lent(|| sleepy_alloc::idle(|| wait.block(limit, bell.as_ref())))
+            c.while_lent(|| sleepy_alloc::idle(block))
         } else {
-            c.while_released(|| wait.block(limit, bell.as_ref()))
+            c.while_released(block)
         };
         if let (Some(bell), Some(bells)) = (&bell, c.bells())
             && bells.take_down(bell, event.is_none())
@@ -520,7 +544,26 @@ impl Sleeper {
             self.stats.rings += 1;
             span.rung = true;
         }
+        if let (Some(stand_in), Some(bells)) = (&stand_in, c.bells())
+            && bells.take_down_stand_in(stand_in)
+        {
+            self.stats.rings += 1;
+            if let Some(done) = stand_in.take_stats() {
+                self.stats.add_work(&done);
+            }
+        }
         event
+    }
+
+    /// Collects in the stead of a thread that sleeps, until that is back or nothing is left to do.
+    pub(super) fn stand_in<C: Collector>(&mut self, c: &mut C, mut stand_in: &StandIn) {
+        let site = SiteId::new(Kind::StandIn, 0);
+        self.wait_on(c, site, &mut stand_in, None);
+    }
+
+    /// The statistics, which begin anew.
+    pub(super) fn take_stats(&mut self) -> SleepStats {
+        std::mem::take(&mut self.stats)
     }
 
     /// Hangs this thread's bell where it can be rung, if it ever can.

@@ -26,7 +26,8 @@ pub struct SleepStats {
     pub freed_bytes: u64,
     /// Those of them that the scavenger has freed, before the steps that report it.
     pub delegated_bytes: u64,
-    /// Times that another thread has rung for this one to collect.
+    /// Times that another thread has rung for this one to collect. Where the wait could not hear it, what was collected in
+    /// this thread's stead is counted here as well.
     pub rings: u64,
     /// Times the heap was lent.
     pub parks: u64,
@@ -36,6 +37,17 @@ pub struct SleepStats {
 }
 
 impl SleepStats {
+    /// Adds what another thread has collected in this one's stead.
+    pub(super) fn add_work(&mut self, done: &Self) {
+        self.probes += done.probes;
+        self.steps += done.steps;
+        self.cycles_started += done.cycles_started;
+        self.starts_braked += done.starts_braked;
+        self.collected_ns += done.collected_ns;
+        self.freed_bytes += done.freed_bytes;
+        self.delegated_bytes += done.delegated_bytes;
+    }
+
     /// The share of the collection's CPU time that was spent while waiting; 1 when there was none.
     pub fn idle_share(&self) -> f64 {
         match self.collected_ns + self.forced_ns {

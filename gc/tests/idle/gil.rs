@@ -11,8 +11,8 @@ use crate::recorder::policy;
 use parking_lot::{Condvar, Mutex};
 use sleepy_gc::collections::{GcStr, GcTail, GcVec};
 use sleepy_gc::idle::{
-    Bells, Collector, Gil, GilGuard, IdleHint, Interest, Policy, SendArena, Sleeper, StackDepth,
-    Watched,
+    Bells, Collector, FlockOp, Gil, GilGuard, IdleHint, Interest, Policy, Queue, SendArena,
+    Sleeper, StackDepth, Watched,
 };
 use sleepy_gc::{Budget, CollectionPhase, Progress, Rootable};
 
@@ -258,6 +258,133 @@ fn a_thread_that_waits_for_another_collects_what_others_leave() {
         |sleeper, arena| assert!(sleeper.join(arena, &other, None)),
         || drop(end),
     );
+}
+
+#[test]
+fn somebody_collects_for_a_thread_that_waits_for_a_queue() {
+    let queue = Queue::<u32>::unbounded();
+    sleep_beside_a_producer(
+        |sleeper, arena| assert_eq!(sleeper.recv(arena, &queue, None), Ok(7)),
+        || queue.try_send(7).unwrap(),
+    );
+}
+
+#[test]
+fn somebody_collects_for_a_thread_that_waits_for_room_in_a_queue() {
+    let queue = Queue::bounded(1);
+    queue.try_send(6).unwrap();
+    sleep_beside_a_producer(
+        |sleeper, arena| assert_eq!(sleeper.send(arena, &queue, 7, None), Ok(())),
+        || assert_eq!(queue.try_recv(), Ok(6)),
+    );
+    assert_eq!(queue.try_recv(), Ok(7));
+}
+
+#[test]
+fn somebody_collects_for_a_thread_that_waits_for_a_mutex() {
+    let mutex = Mutex::new(());
+    let guard = mutex.lock();
+    sleep_beside_a_producer(
+        |sleeper, arena| drop(sleeper.lock(arena, &mutex)),
+        || drop(guard),
+    );
+}
+
+#[test]
+fn somebody_collects_for_a_thread_that_waits_for_a_condition() {
+    let (mutex, condvar) = (Mutex::new(false), Condvar::new());
+    sleep_beside_a_producer(
+        |sleeper, arena| {
+            let mut guard = mutex.lock();
+            assert!(sleeper.wait_while(arena, &condvar, &mut guard, |over| !*over, None));
+        },
+        || {
+            *mutex.lock() = true;
+            condvar.notify_all();
+        },
+    );
+}
+
+#[test]
+fn somebody_collects_for_a_thread_that_waits_for_a_notification() {
+    let (mutex, condvar) = (Mutex::new(()), Condvar::new());
+    sleep_beside_a_producer(
+        |sleeper, arena| {
+            let mut guard = mutex.lock();
+            assert!(sleeper.wait(arena, &condvar, &mut guard, None));
+        },
+        || {
+            drop(mutex.lock());
+            condvar.notify_all();
+        },
+    );
+}
+
+#[test]
+fn somebody_collects_for_a_thread_that_waits_for_a_file_lock() {
+    let path = std::env::temp_dir().join(format!("sleepy-gil-flock-{}", std::process::id()));
+    let [ours, theirs] = [(); 2].map(|()| std::fs::File::create(&path).unwrap());
+    std::fs::remove_file(&path).ok();
+    let mut nobody = Sleeper::new(Policy::off());
+    let mut plain = Strings::new(|_| GcVec::new());
+    assert!(
+        nobody
+            .flock(&mut plain, &theirs, FlockOp::Exclusive, None)
+            .unwrap()
+    );
+    sleep_beside_a_producer(
+        |sleeper, arena| {
+            let done = sleeper.flock(arena, &ours, FlockOp::Exclusive, None);
+            assert!(done.unwrap());
+        },
+        || {
+            assert!(
+                nobody
+                    .flock(&mut plain, &theirs, FlockOp::Unlock, None)
+                    .unwrap()
+            );
+        },
+    );
+}
+
+#[test]
+fn somebody_collects_for_a_thread_that_waits_in_a_library() {
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    sleep_beside_a_producer(
+        move |sleeper, arena| {
+            let read = || std::io::Read::read(&mut ours, &mut [0]);
+            assert_eq!(sleeper.about_to_wait(arena, || false, read).unwrap(), 0);
+        },
+        || drop(theirs),
+    );
+}
+
+/// Whoever stands in for a thread is out of the collector before the thread goes on: locks come and go with threads that wait in
+/// them, and each is gone at once.
+#[test]
+fn who_stands_in_for_a_thread_leaves_with_it() {
+    for turn in 0..40u32 {
+        let gil = Gil::new(Strings::new(|_| GcVec::new()));
+        let queue = Queue::unbounded();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut sleeper = Sleeper::new(policy());
+                let mut arena = gil.lock();
+                while sleeper.recv(&mut arena, &queue, None).is_ok() {
+                    make_garbage(&arena, 1 << 10);
+                }
+            });
+            for n in 0..turn {
+                make_garbage(&gil.lock(), 300 << 10);
+                if n % 3 == 0 {
+                    queue.try_send(n).unwrap();
+                }
+                std::hint::black_box(n);
+            }
+            queue.close();
+        });
+        gil.into_inner().verify().unwrap();
+    }
 }
 
 #[test]

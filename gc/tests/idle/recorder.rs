@@ -1,10 +1,11 @@
 //! A collector that records what a wait asks of it.
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use sleepy_gc::idle::{Collector, IdleHint, Policy};
+use sleepy_gc::idle::{Bells, Collector, Gil, GilGuard, IdleHint, Policy};
 use sleepy_gc::{Budget, CollectionPhase, Progress};
 
 /// What a wait did with the collector, in order.
@@ -25,12 +26,12 @@ pub fn policy() -> Policy {
     }
 }
 
-type Hook = Box<dyn FnMut()>;
+type Hook = Box<dyn FnMut() + Send>;
 
 /// A collector whose cycle takes a given number of steps.
 #[derive(Default)]
 pub struct Recorder {
-    pub calls: Rc<RefCell<Vec<Call>>>,
+    pub calls: Vec<Call>,
     pub steps_left: u32,
     /// Steps of each cycle that is started; 0: it never wants one.
     pub cycle_steps: u32,
@@ -39,9 +40,9 @@ pub struct Recorder {
     pub freed_a_step: usize,
     pub contended: bool,
     /// Set: another thread has done the work.
-    pub done_by_another: Rc<Cell<bool>>,
+    pub done_by_another: Arc<AtomicBool>,
     /// Called inside each step with the number of steps made before it.
-    pub in_step: Option<Box<dyn FnMut(u32)>>,
+    pub in_step: Option<Box<dyn FnMut(u32) + Send>>,
     /// Called once the heap is lent, before the wait blocks.
     pub when_lent: Option<Hook>,
     pub steps_made: u32,
@@ -60,21 +61,21 @@ impl Recorder {
     }
 
     pub fn count(&self, call: Call) -> usize {
-        self.calls.borrow().iter().filter(|&&c| c == call).count()
+        self.calls.iter().filter(|&&c| c == call).count()
     }
 
     pub fn calls(&self) -> Vec<Call> {
-        self.calls.borrow().clone()
+        self.calls.clone()
     }
 
-    fn record(&self, call: Call) {
-        self.calls.borrow_mut().push(call);
+    fn record(&mut self, call: Call) {
+        self.calls.push(call);
     }
 }
 
 impl Collector for Recorder {
     fn has_work(&self) -> bool {
-        self.steps_left > 0 && !self.done_by_another.get()
+        self.steps_left > 0 && !self.done_by_another.load(Ordering::Relaxed)
     }
 
     fn wants_cycle(&self, _hint: &IdleHint) -> bool {
@@ -113,10 +114,7 @@ impl Collector for Recorder {
     }
 
     fn while_lent<T>(&mut self, block: impl FnOnce() -> T) -> T {
-        self.record(Call::Lend);
-        if let Some(hook) = &mut self.when_lent {
-            hook();
-        }
+        self.lend();
         let value = block();
         self.record(Call::TakeBack);
         value
@@ -124,6 +122,9 @@ impl Collector for Recorder {
 
     fn lend(&mut self) {
         self.record(Call::Lend);
+        if let Some(hook) = &mut self.when_lent {
+            hook();
+        }
     }
 
     fn take_back(&mut self) {
@@ -140,6 +141,100 @@ impl Collector for Recorder {
 
     fn phase(&self) -> Option<CollectionPhase> {
         self.phase
+    }
+}
+
+/// A recorder as a wait gets it: by itself, or behind an interpreter lock.
+pub enum Subject {
+    Plain(Recorder),
+    Locked(GilGuard<'static, Recorder>),
+}
+
+impl Subject {
+    /// Puts a recorder behind a lock of its own, and takes that.
+    pub fn locked(recorder: Recorder) -> Self {
+        // Threads of a test may look at the lock after the test.
+        let gil: &'static Gil<Recorder> = Box::leak(Box::new(Gil::new(recorder)));
+        Self::Locked(gil.lock())
+    }
+}
+
+impl Deref for Subject {
+    type Target = Recorder;
+
+    fn deref(&self) -> &Recorder {
+        match self {
+            Self::Plain(recorder) => recorder,
+            Self::Locked(guard) => guard,
+        }
+    }
+}
+
+impl DerefMut for Subject {
+    fn deref_mut(&mut self) -> &mut Recorder {
+        match self {
+            Self::Plain(recorder) => recorder,
+            Self::Locked(guard) => guard,
+        }
+    }
+}
+
+macro_rules! either {
+    ($subject:expr, $it:ident => $call:expr) => {
+        match $subject {
+            Subject::Plain($it) => $call,
+            Subject::Locked($it) => $call,
+        }
+    };
+}
+
+impl Collector for Subject {
+    fn has_work(&self) -> bool {
+        either!(self, it => Collector::has_work(it))
+    }
+
+    fn wants_cycle(&self, hint: &IdleHint) -> bool {
+        either!(self, it => Collector::wants_cycle(it, hint))
+    }
+
+    fn start_cycle(&mut self) {
+        either!(self, it => Collector::start_cycle(it));
+    }
+
+    fn step(&mut self, budget: Budget) -> Progress {
+        either!(self, it => Collector::step(it, budget))
+    }
+
+    fn contended(&self) -> bool {
+        either!(self, it => Collector::contended(it))
+    }
+
+    fn while_lent<T>(&mut self, block: impl FnOnce() -> T) -> T {
+        either!(self, it => Collector::while_lent(it, block))
+    }
+
+    fn while_released<T>(&mut self, block: impl FnOnce() -> T) -> T {
+        either!(self, it => Collector::while_released(it, block))
+    }
+
+    fn lend(&mut self) {
+        either!(self, it => Collector::lend(it));
+    }
+
+    fn take_back(&mut self) {
+        either!(self, it => Collector::take_back(it));
+    }
+
+    fn bells(&self) -> Option<&Bells> {
+        either!(self, it => Collector::bells(it))
+    }
+
+    fn hint(&self) -> IdleHint {
+        either!(self, it => Collector::hint(it))
+    }
+
+    fn phase(&self) -> Option<CollectionPhase> {
+        either!(self, it => Collector::phase(it))
     }
 }
 

@@ -1,28 +1,34 @@
 //! Every kind of wait in every situation: what is asked of the collector, in which order.
 
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::recorder::{Call, Recorder, policy, spin};
+use crate::recorder::{Call, Recorder, Subject, policy, spin};
 use crate::waits::{Trigger, Waiting, all};
-use sleepy_gc::idle::{Policy, Sleeper, Switches};
+use sleepy_gc::idle::{GilGuard, Policy, Sleeper, Switches};
 
 const MS: Duration = Duration::from_millis(1);
 
-fn for_all(mut check: impl FnMut(&mut dyn Waiting, &mut Sleeper)) {
-    for mut waiting in all() {
-        let mut sleeper = Sleeper::new(policy());
-        check(&mut *waiting, &mut sleeper);
+/// How a recorder is given to a wait.
+type Put = fn(Recorder) -> Subject;
+
+/// Checks each kind of wait, with the collector by itself and behind an interpreter lock.
+fn for_all(mut check: impl FnMut(&mut dyn Waiting, &mut Sleeper, Put)) {
+    for put in [Subject::Plain as Put, Subject::locked] {
+        for mut waiting in all() {
+            let mut sleeper = Sleeper::new(policy());
+            check(&mut *waiting, &mut sleeper, put);
+        }
     }
 }
 
 /// As [`for_all`], less the waits that take no timeout.
-fn for_all_with_timeout(mut check: impl FnMut(&mut dyn Waiting, &mut Sleeper)) {
-    for_all(|waiting, sleeper| {
-        if waiting.name() != "lock" {
-            check(waiting, sleeper);
+fn for_all_with_timeout(mut check: impl FnMut(&mut dyn Waiting, &mut Sleeper, Put)) {
+    for_all(|waiting, sleeper, put| {
+        if !["lock", "about_to_wait"].contains(&waiting.name()) {
+            check(waiting, sleeper, put);
         }
     });
 }
@@ -59,8 +65,8 @@ fn once_in_step(c: &mut Recorder, nth: u32, trigger: Trigger) {
 
 #[test]
 fn ready_at_once_starts_steps_and_lends_nothing() {
-    for_all(|waiting, sleeper| {
-        let mut c = Recorder::working(100);
+    for_all(|waiting, sleeper, put| {
+        let mut c = put(Recorder::working(100));
         c.allocated_bytes = 1 << 30;
         waiting.trigger()();
         assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
@@ -71,8 +77,8 @@ fn ready_at_once_starts_steps_and_lends_nothing() {
 #[test]
 fn a_timeout_that_passes_at_once_hides_no_event() {
     for steps in [0, 100] {
-        for_all_with_timeout(|waiting, sleeper| {
-            let mut c = Recorder::working(steps);
+        for_all_with_timeout(|waiting, sleeper, put| {
+            let mut c = put(Recorder::working(steps));
             waiting.trigger()();
             assert!(
                 waiting.wait(sleeper, &mut c, Some(Duration::from_nanos(1))),
@@ -86,8 +92,8 @@ fn a_timeout_that_passes_at_once_hides_no_event() {
 
 #[test]
 fn after_the_event_no_step_runs() {
-    for_all(|waiting, sleeper| {
-        let mut c = Recorder::working(100);
+    for_all(|waiting, sleeper, put| {
+        let mut c = put(Recorder::working(100));
         let mut trigger = Some(waiting.trigger());
         c.in_step = Some(Box::new(move |made| {
             if made == 3 {
@@ -103,8 +109,8 @@ fn after_the_event_no_step_runs() {
 
 #[test]
 fn a_timeout_in_a_step_ends_the_wait() {
-    for_all_with_timeout(|waiting, sleeper| {
-        let mut c = Recorder::working(100);
+    for_all_with_timeout(|waiting, sleeper, put| {
+        let mut c = put(Recorder::working(100));
         c.in_step = Some(Box::new(|made| {
             if made == 2 {
                 spin(150 * MS);
@@ -124,13 +130,13 @@ fn a_timeout_in_a_step_ends_the_wait() {
 
 #[test]
 fn the_timeout_is_what_is_left_after_steps() {
-    for_all_with_timeout(|waiting, sleeper| {
-        let mut c = Recorder::working(3);
+    for_all_with_timeout(|waiting, sleeper, put| {
+        let mut c = put(Recorder::working(3));
         c.in_step = Some(Box::new(|_| spin(60 * MS)));
-        let lent_at = Rc::new(Cell::new(None));
-        let first_lent = Rc::clone(&lent_at);
+        let lent_at = Arc::new(OnceLock::new());
+        let first_lent = Arc::clone(&lent_at);
         c.when_lent = Some(Box::new(move || {
-            first_lent.set(first_lent.get().or(Some(Instant::now())));
+            first_lent.get_or_init(Instant::now);
         }));
         let begun = Instant::now();
         assert!(!waiting.wait(sleeper, &mut c, Some(360 * MS)));
@@ -146,8 +152,8 @@ fn the_timeout_is_what_is_left_after_steps() {
 
 #[test]
 fn with_nothing_to_collect_the_heap_is_lent_at_once() {
-    for_all(|waiting, sleeper| {
-        let mut c = Recorder::default();
+    for_all(|waiting, sleeper, put| {
+        let mut c = put(Recorder::default());
         once_lent(&mut c, waiting.trigger());
         assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
         assert_eq!(
@@ -162,8 +168,8 @@ fn with_nothing_to_collect_the_heap_is_lent_at_once() {
 
 #[test]
 fn a_collector_that_finishes_is_lent() {
-    for_all(|waiting, sleeper| {
-        let mut c = Recorder::working(5);
+    for_all(|waiting, sleeper, put| {
+        let mut c = put(Recorder::working(5));
         once_lent(&mut c, waiting.trigger());
         assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
         let mut expected = vec![Call::Step; 5];
@@ -174,10 +180,12 @@ fn a_collector_that_finishes_is_lent() {
 
 #[test]
 fn work_that_another_thread_has_done_is_not_missed() {
-    for_all(|waiting, sleeper| {
-        let mut c = Recorder::working(100);
-        let done = Rc::clone(&c.done_by_another);
-        c.in_step = Some(Box::new(move |made| done.set(made == 2)));
+    for_all(|waiting, sleeper, put| {
+        let mut c = put(Recorder::working(100));
+        let done = Arc::clone(&c.done_by_another);
+        c.in_step = Some(Box::new(move |made| {
+            done.store(made == 2, Ordering::Relaxed)
+        }));
         once_lent(&mut c, waiting.trigger());
         assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
         let mut expected = vec![Call::Step; 3];
@@ -188,8 +196,8 @@ fn work_that_another_thread_has_done_is_not_missed() {
 
 #[test]
 fn an_event_from_another_thread_ends_the_steps() {
-    for_all(|waiting, sleeper| {
-        let mut c = Recorder::working(u32::MAX);
+    for_all(|waiting, sleeper, put| {
+        let mut c = put(Recorder::working(u32::MAX));
         once_in_step(&mut c, 3, waiting.trigger());
         assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
         assert_eq!(c.count(Call::Lend), 0, "{}", waiting.name());
@@ -200,10 +208,14 @@ fn an_event_from_another_thread_ends_the_steps() {
 
 #[test]
 fn a_contended_lock_is_given_up_and_not_collected_under() {
-    for_all(|waiting, sleeper| {
-        let mut c = Recorder::working(100);
+    for_all(|waiting, sleeper, put| {
+        let mut c = put(Recorder::working(100));
         c.contended = true;
-        let event = after(5 * MS, waiting.trigger());
+        let trigger = waiting.trigger();
+        let event = match &c {
+            Subject::Plain(_) => after(5 * MS, trigger),
+            Subject::Locked(guard) => wait_behind(guard, trigger),
+        };
         assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
         assert_eq!(c.count(Call::Step), 0, "{}", waiting.name());
         assert_eq!(c.count(Call::Lend), c.count(Call::TakeBack));
@@ -211,10 +223,28 @@ fn a_contended_lock_is_given_up_and_not_collected_under() {
     });
 }
 
+/// Another thread that waits for the lock, does so when this returns, and has the event happen while it has the lock. It gives it
+/// up for good once it is wanted again: by the wait, which is over.
+fn wait_behind(guard: &GilGuard<'static, Recorder>, trigger: Trigger) -> thread::JoinHandle<()> {
+    let gil = GilGuard::gil(guard);
+    let other = thread::spawn(move || {
+        let _guard = gil.lock();
+        thread::sleep(5 * MS);
+        trigger();
+        while !gil.contended() {
+            thread::yield_now();
+        }
+    });
+    while !gil.contended() {
+        thread::yield_now();
+    }
+    other
+}
+
 #[test]
 fn a_zero_timeout_looks_and_does_nothing_else() {
-    for_all_with_timeout(|waiting, sleeper| {
-        let mut c = Recorder::working(100);
+    for_all_with_timeout(|waiting, sleeper, put| {
+        let mut c = put(Recorder::working(100));
         assert!(!waiting.wait(sleeper, &mut c, Some(Duration::ZERO)));
         assert_eq!(c.calls(), [], "{}", waiting.name());
         waiting.trigger()();
@@ -225,9 +255,9 @@ fn a_zero_timeout_looks_and_does_nothing_else() {
 
 #[test]
 fn with_all_switches_off_a_wait_is_plain() {
-    for_all(|waiting, _| {
+    for_all(|waiting, _, put| {
         let mut sleeper = Sleeper::new(Policy::off());
-        let mut c = Recorder::working(100);
+        let mut c = put(Recorder::working(100));
         let event = after(5 * MS, waiting.trigger());
         assert!(
             waiting.wait(&mut sleeper, &mut c, None),
@@ -244,8 +274,8 @@ fn with_all_switches_off_a_wait_is_plain() {
 #[test]
 fn signals_do_not_end_a_wait() {
     signals::ignore_with_handler();
-    for_all(|waiting, sleeper| {
-        let mut c = Recorder::working(2);
+    for_all(|waiting, sleeper, put| {
+        let mut c = put(Recorder::working(2));
         let me = signals::this_thread();
         let trigger = waiting.trigger();
         let event = thread::spawn(move || {
@@ -267,8 +297,8 @@ fn signals_do_not_end_a_wait() {
 #[test]
 fn signals_do_not_shorten_or_lengthen_a_timeout() {
     signals::ignore_with_handler();
-    for_all_with_timeout(|waiting, sleeper| {
-        let mut c = Recorder::default();
+    for_all_with_timeout(|waiting, sleeper, put| {
+        let mut c = put(Recorder::default());
         let me = signals::this_thread();
         let signals = thread::spawn(move || {
             for _ in 0..20 {
@@ -348,12 +378,12 @@ fn each_switch_forbids_its_part() {
         ),
     ];
     for (switches, phase, steps, lends) in cases {
-        for_all(|waiting, _| {
+        for_all(|waiting, _, put| {
             let mut sleeper = Sleeper::new(Policy {
                 switches,
                 ..policy()
             });
-            let mut c = Recorder::working(3);
+            let mut c = put(Recorder::working(3));
             c.phase = phase;
             match lends {
                 0 => once_in_step(&mut c, 2, waiting.trigger()),

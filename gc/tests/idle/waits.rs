@@ -1,11 +1,12 @@
 //! One of each kind of wait, with the means to make its event happen.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use parking_lot::{Condvar, Mutex};
 use polling::{Event, Events, Poller};
 use sleepy_gc::idle::{FlockOp, Interest, Policy, Queue, RecvError, SendError, Sleeper, Watched};
 
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Subject};
 
 /// Makes the event happen, and returns once it has.
 pub type Trigger = Box<dyn FnOnce() + Send>;
@@ -24,7 +25,7 @@ pub trait Waiting {
     fn name(&self) -> &'static str;
     fn trigger(&mut self) -> Trigger;
     /// Whether the event came.
-    fn wait(&mut self, s: &mut Sleeper, c: &mut Recorder, timeout: Option<Duration>) -> bool;
+    fn wait(&mut self, s: &mut Sleeper, c: &mut Subject, timeout: Option<Duration>) -> bool;
 }
 
 /// One of each kind, freshly made.
@@ -41,6 +42,7 @@ pub fn all() -> Vec<Box<dyn Waiting>> {
         Box::new(Condition::new()),
         Box::new(Recv::new()),
         Box::new(Send_::new()),
+        Box::new(Foreign::new()),
     ]
 }
 
@@ -68,7 +70,7 @@ impl Waiting for Fd {
     fn trigger(&mut self) -> Trigger {
         write_later(&self.theirs)
     }
-    fn wait(&mut self, s: &mut Sleeper, c: &mut Recorder, timeout: Option<Duration>) -> bool {
+    fn wait(&mut self, s: &mut Sleeper, c: &mut Subject, timeout: Option<Duration>) -> bool {
         s.wait_fd(c, self.ours.as_fd(), Interest::Readable, timeout)
             .unwrap()
     }
@@ -91,7 +93,7 @@ impl Waiting for Fds {
     fn trigger(&mut self) -> Trigger {
         self.active.trigger()
     }
-    fn wait(&mut self, s: &mut Sleeper, c: &mut Recorder, timeout: Option<Duration>) -> bool {
+    fn wait(&mut self, s: &mut Sleeper, c: &mut Subject, timeout: Option<Duration>) -> bool {
         let (theirs, _kept) = UnixStream::pair().unwrap();
         let mut fds = [
             Watched::new(theirs.as_fd(), Interest::Readable),
@@ -137,7 +139,7 @@ impl Waiting for Poll {
     fn trigger(&mut self) -> Trigger {
         write_later(&self.theirs)
     }
-    fn wait(&mut self, s: &mut Sleeper, c: &mut Recorder, timeout: Option<Duration>) -> bool {
+    fn wait(&mut self, s: &mut Sleeper, c: &mut Subject, timeout: Option<Duration>) -> bool {
         let mut events = Events::new();
         let count = s.poll(c, &self.poller, &mut events, timeout).unwrap();
         assert_eq!(events.iter().filter(|event| event.key == 7).count(), count);
@@ -171,7 +173,7 @@ impl Waiting for Join {
             }
         })
     }
-    fn wait(&mut self, s: &mut Sleeper, c: &mut Recorder, timeout: Option<Duration>) -> bool {
+    fn wait(&mut self, s: &mut Sleeper, c: &mut Subject, timeout: Option<Duration>) -> bool {
         s.join(c, &self.handle, timeout)
     }
 }
@@ -209,7 +211,7 @@ impl Waiting for ChildProcess {
             }
         })
     }
-    fn wait(&mut self, s: &mut Sleeper, c: &mut Recorder, timeout: Option<Duration>) -> bool {
+    fn wait(&mut self, s: &mut Sleeper, c: &mut Subject, timeout: Option<Duration>) -> bool {
         let status = s.wait_child(c, &mut self.child, timeout).unwrap();
         status.is_some_and(|status| status.success())
     }
@@ -246,7 +248,7 @@ impl Waiting for FileLock {
         let holder = self.holder.take();
         Box::new(move || drop(holder))
     }
-    fn wait(&mut self, s: &mut Sleeper, c: &mut Recorder, timeout: Option<Duration>) -> bool {
+    fn wait(&mut self, s: &mut Sleeper, c: &mut Subject, timeout: Option<Duration>) -> bool {
         s.flock(c, &self.ours, FlockOp::Exclusive, timeout).unwrap()
     }
 }
@@ -287,7 +289,7 @@ impl Waiting for RangeLock {
         let holder = self.holder.take();
         Box::new(move || drop(holder))
     }
-    fn wait(&mut self, s: &mut Sleeper, c: &mut Recorder, timeout: Option<Duration>) -> bool {
+    fn wait(&mut self, s: &mut Sleeper, c: &mut Subject, timeout: Option<Duration>) -> bool {
         s.fcntl_lock(c, &self.ours, FlockOp::Shared, 3..7, timeout)
             .unwrap_or_else(|error| panic!("{error}"))
     }
@@ -327,7 +329,7 @@ impl Waiting for Lock {
         })
     }
     /// A lock has no timeout: with one it is taken for timed out, and not waited for.
-    fn wait(&mut self, s: &mut Sleeper, c: &mut Recorder, timeout: Option<Duration>) -> bool {
+    fn wait(&mut self, s: &mut Sleeper, c: &mut Subject, timeout: Option<Duration>) -> bool {
         assert_eq!(timeout, None);
         *s.lock(c, &self.mutex) == 1
     }
@@ -356,7 +358,7 @@ impl Waiting for Condition {
             pair.1.notify_all();
         })
     }
-    fn wait(&mut self, s: &mut Sleeper, c: &mut Recorder, timeout: Option<Duration>) -> bool {
+    fn wait(&mut self, s: &mut Sleeper, c: &mut Subject, timeout: Option<Duration>) -> bool {
         let mut guard = self.pair.0.lock();
         s.wait_while(c, &self.pair.1, &mut guard, |done| !*done, timeout)
     }
@@ -382,7 +384,7 @@ impl Waiting for Recv {
         let queue = Arc::clone(&self.queue);
         Box::new(move || queue.try_send(5).unwrap())
     }
-    fn wait(&mut self, s: &mut Sleeper, c: &mut Recorder, timeout: Option<Duration>) -> bool {
+    fn wait(&mut self, s: &mut Sleeper, c: &mut Subject, timeout: Option<Duration>) -> bool {
         match s.recv(c, &self.queue, timeout) {
             Ok(item) => item == 5,
             Err(RecvError::Timeout) => false,
@@ -413,11 +415,51 @@ impl Waiting for Send_ {
         let queue = Arc::clone(&self.queue);
         Box::new(move || assert!(queue.try_recv().is_ok()))
     }
-    fn wait(&mut self, s: &mut Sleeper, c: &mut Recorder, timeout: Option<Duration>) -> bool {
+    fn wait(&mut self, s: &mut Sleeper, c: &mut Subject, timeout: Option<Duration>) -> bool {
         match s.send(c, &self.queue, 2, timeout) {
             Ok(()) => true,
             Err(SendError::Timeout(2)) => false,
             Err(error) => panic!("{error}"),
         }
+    }
+}
+
+/// A wait that a library hides, between two calls of ours.
+struct Foreign {
+    flag: Arc<AtomicBool>,
+    inner: Fd,
+}
+
+impl Foreign {
+    fn new() -> Self {
+        Self {
+            flag: Arc::default(),
+            inner: Fd::new(),
+        }
+    }
+}
+
+impl Waiting for Foreign {
+    fn name(&self) -> &'static str {
+        "about_to_wait"
+    }
+    fn trigger(&mut self) -> Trigger {
+        let flag = Arc::clone(&self.flag);
+        let write = self.inner.trigger();
+        Box::new(move || {
+            flag.store(true, Ordering::Relaxed);
+            write();
+        })
+    }
+    fn wait(&mut self, s: &mut Sleeper, c: &mut Subject, timeout: Option<Duration>) -> bool {
+        assert_eq!(timeout, None, "the library's own");
+        let (flag, stream) = (&self.flag, &mut self.inner.ours);
+        s.about_to_wait(
+            c,
+            || flag.load(Ordering::Relaxed),
+            || stream.read_exact(&mut [0]),
+        )
+        .unwrap();
+        true
     }
 }

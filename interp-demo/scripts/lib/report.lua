@@ -34,6 +34,7 @@ end
 --   same           names and values that every run must agree on, such as a digest
 --   wake_delay_us  how late each event was seen, in microseconds
 --   marks          moments that a picture should show: { { name = text, at = socket.gettime() }, … }
+--   figures        what was measured, in order: { { name, number, unit }, … }
 function report.write(facts)
   local path = os.getenv("SLEEPY_REPORT")
   if path then
@@ -50,6 +51,9 @@ function report.write(facts)
   table.sort(names)
   for _, name in ipairs(names) do
     print(("%-12s %s"):format(name, tostring(facts.same[name])))
+  end
+  for _, figure in ipairs(facts.figures or {}) do
+    print(("%-28s %.6g %s"):format(figure[1], figure[2], figure[3]))
   end
   local delays = facts.wake_delay_us
   if delays and #delays > 0 then

@@ -1,6 +1,6 @@
 -- The far end of the scripts: an HTTP server for one request, run as a process of its own.
 --
---   writer.lua bytes=N [source=stamped|FILE] [wait_ms=LEAST-MOST] [burst=CHUNKS pause_ms=N]
+--   writer.lua bytes=N [source=stamped|FILE] [wait_ms=LEAST-MOST] [waits_s=LIST] [burst=CHUNKS pause_ms=N]
 --              [silence_s=N] [port=N]
 --
 -- It prints "port N", accepts one connection, answers one GET with a body of N bytes, and ends.
@@ -10,6 +10,8 @@
 --              seconds, padded with spaces to 20 bytes; the rest is the same in each run.
 --              Else a file to copy, such as /dev/urandom.
 --   wait_ms    wait that long before each chunk: random, but the same in each run.
+--   waits_s    a list of seconds, "1,1,30": wait that long before the first, the second, the third chunk, and not
+--              before any other.
 --   burst      after so many chunks be silent for `pause_ms`.
 --   silence_s  be silent for so long before the last chunk.
 
@@ -78,13 +80,20 @@ local function serve(client, next_chunk)
   client:send("HTTP/1.0 200 OK\r\nContent-Type: application/octet-stream\r\n" ..
     ("Content-Length: %d\r\n\r\n"):format(total_bytes))
 
-  local wait_least, wait_most = (options.wait_ms or ""):match("^(%d+)-(%d+)$")
+  local wait_least, wait_most = (options.wait_ms or ""):match("^([%d.]+)-([%d.]+)$")
+  local waits_s = {}
+  for wait_s in (options.waits_s or ""):gmatch("[%d.]+") do
+    waits_s[#waits_s + 1] = tonumber(wait_s)
+  end
   local burst = tonumber(options.burst)
   local pause_s = (tonumber(options.pause_ms) or 0) / 1000
   local silence_s = tonumber(options.silence_s)
   local sent_bytes, sent_chunks = 0, 0
   while sent_bytes < total_bytes do
     local bytes = math.min(CHUNK_BYTES, total_bytes - sent_bytes)
+    if waits_s[sent_chunks + 1] then
+      socket.sleep(waits_s[sent_chunks + 1])
+    end
     if wait_least then
       socket.sleep(random(tonumber(wait_least), tonumber(wait_most)) / 1000)
     end

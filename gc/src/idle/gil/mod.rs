@@ -14,7 +14,7 @@
 //!
 //! A thread that waits does its share before it blocks. One that gives up the lock for good (it ends, or computes outside of the
 //! arena) does not; so it rings for one of those that wait, if it leaves enough behind and nobody wants the lock. Whoever waits for
-//! a descriptor, a process, a thread or for time hears that.
+//! a descriptor, a process, a thread or for time hears that, and collects. For others (locks, queues) a thread of ours does it.
 
 mod help;
 mod raw;
@@ -26,15 +26,19 @@ use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::Arc;
 
-use self::help::Help;
+use self::help::{Help, State};
 use self::raw::RawGil;
 use super::bell::Bells;
 use super::collector::{Collector, IdleHint};
+use super::sleeper::Sleeper;
+use super::stand_in::{Host, StandIn};
 use crate::step::{Budget, CollectionPhase, Progress};
 
-/// Says whether a collector is at work, and how much was allocated since.
-type Appraise<T> = fn(&T) -> (bool, usize);
+/// Says what a collector is doing.
+type Appraise<T> = fn(&T) -> State;
 
 /// An interpreter lock: a mutex around an arena (or another collector), whose holder can ask for the price of one load whether it is
 /// wanted by others, and which is given up while its holder waits in a [`Sleeper`](super::Sleeper).
@@ -169,9 +173,9 @@ impl<T: Send> Gil<T> {
             return false;
         };
         // SAFETY: the caller has the lock, and nobody has a unique reference.
-        let (works, allocated_bytes) = appraise(unsafe { &*self.value.get() });
+        let state = appraise(unsafe { &*self.value.get() });
         let mut help = self.help.replace(Help::new());
-        let rings = help.rings(works, allocated_bytes, self.bells.take_unheeded());
+        let rings = help.rings(state, self.bells.take_unheeded());
         self.help.set(help);
         rings
     }
@@ -230,7 +234,12 @@ pub struct GilGuard<'g, T: Send> {
 // SAFETY: a shared guard gives out `&T` only.
 unsafe impl<T: Send + Sync> Sync for GilGuard<'_, T> {}
 
-impl<T: Send> GilGuard<'_, T> {
+impl<'g, T: Send> GilGuard<'g, T> {
+    /// The lock that this is a guard of.
+    pub fn gil(guard: &Self) -> &'g Gil<T> {
+        guard.gil
+    }
+
     /// Runs `block` with the lock given up, and takes it again, also when `block` panics.
     fn released<R>(&mut self, block: impl FnOnce() -> R) -> R {
         struct Relock<'g, T: Send>(&'g Gil<T>);
@@ -277,6 +286,22 @@ impl<T: Send + fmt::Debug> fmt::Debug for GilGuard<'_, T> {
     }
 }
 
+/// Collects on the helper's thread.
+///
+/// # Safety
+///
+/// `lock` points to a `Gil<T>` that lives until this returns.
+unsafe fn collect_in_stead<T: Send + Collector>(
+    lock: NonNull<()>,
+    sleeper: &mut Sleeper,
+    stand_in: &Arc<StandIn>,
+) {
+    // SAFETY: the caller's promise; a lock is used through shared references only.
+    let gil = unsafe { lock.cast::<Gil<T>>().as_ref() };
+    sleeper.stand_in(&mut gil.lock(), stand_in);
+    gil.bells.hang_again(stand_in);
+}
+
 impl<T: Send + Collector> Collector for GilGuard<'_, T> {
     fn has_work(&self) -> bool {
         T::has_work(self)
@@ -287,7 +312,6 @@ impl<T: Send + Collector> Collector for GilGuard<'_, T> {
     }
 
     fn start_cycle(&mut self) {
-        self.gil.help.set(Help::new());
         T::start_cycle(self);
     }
 
@@ -296,9 +320,6 @@ impl<T: Send + Collector> Collector for GilGuard<'_, T> {
     }
 
     fn forced_step(&mut self, budget: Budget) -> Progress {
-        if !self.has_work() {
-            self.gil.help.set(Help::new());
-        }
         T::forced_step(self, budget)
     }
 
@@ -329,8 +350,17 @@ impl<T: Send + Collector> Collector for GilGuard<'_, T> {
 
     fn bells(&self) -> Option<&Bells> {
         self.gil.appraise.set(Some(|value| {
-            (value.has_work(), value.hint().allocated_bytes_since_cycle)
+            let hint = value.hint();
+            State {
+                works: value.has_work(),
+                cycles: hint.cycles,
+                allocated_bytes: hint.allocated_bytes_since_cycle,
+            }
         }));
+        self.gil.bells.set_host(Host {
+            lock: NonNull::from(self.gil).cast(),
+            collect: collect_in_stead::<T>,
+        });
         Some(&self.gil.bells)
     }
 

@@ -1,0 +1,85 @@
+//! W5 and W6: programs that do little or nothing, and a heap that may be large.
+
+use crate::lua::LuaRun;
+use crate::measure::side_by_side;
+use crate::row::{Limit, Table};
+use crate::{Bench, Result};
+
+/// What the layer below decides by, in milliseconds: the shortest wait that starts a cycle, a timeout that tells something, a
+/// long wait, the scavenger's period, and for how long a look at the machine holds.
+const THRESHOLDS_MS: [f64; 5] = [0.05, 1.0, 50.0, 100.0, 1000.0];
+
+pub fn w5(bench: &Bench, table: &mut Table) -> Result<()> {
+    let live_mb = bench.scaled(300, 100).to_string();
+    let mut periods_ms: Vec<f64> = THRESHOLDS_MS
+        .iter()
+        .flat_map(|at| [at / 2.0, *at, at * 2.0])
+        .collect();
+    periods_ms.sort_by(f64::total_cmp);
+    periods_ms.dedup();
+    if bench.quick {
+        periods_ms.retain(|ms| [50.0, 1000.0].contains(ms));
+    }
+    for period_ms in periods_ms {
+        let window_s = match period_ms {
+            500.0.. => 10.0,
+            _ => 4.0,
+        };
+        // Neither more requests than tell something, nor fewer.
+        let requests = (window_s * 1e3 / f64::max(period_ms, 0.2)).ceil().max(5.0);
+        let arguments = [&*live_mb, &period_ms.to_string(), &requests.to_string()];
+        let (off, on) = side_by_side(|mode| bench.lua.run(mode, "steady.lua", &arguments))?;
+        let percent = |run: &LuaRun| run.report("cpu_percent");
+        let is_the_case = period_ms == 1000.0;
+        if is_the_case {
+            let figure = format!("a request a second, {live_mb} MB alive: CPU time");
+            table.add(
+                "W5",
+                figure,
+                "% of a core",
+                Limit::AtMost(0.5),
+                percent(&on),
+                Some(percent(&off)),
+            );
+        } else {
+            let figure = format!("a request in {period_ms} ms: CPU time beyond off");
+            let limit = Limit::AtMost(0.5);
+            table.add(
+                "W5",
+                figure,
+                "% of a core",
+                limit,
+                percent(&on) - percent(&off),
+                None,
+            );
+        }
+    }
+    Ok(())
+}
+
+pub fn w6(bench: &Bench, table: &mut Table) -> Result<()> {
+    let ticks = bench.scaled(6000, 500);
+    for bytes in [0, 40] {
+        let arguments = [&*ticks.to_string(), &bytes.to_string()];
+        let (off, on) = side_by_side(|mode| bench.lua.run(mode, "quiet.lua", &arguments))?;
+        // The scavenger's thread goes to sleep once when it has started.
+        let minutes = f64::from(ticks) / 6000.0;
+        let extra = (on.sleeps - off.sleeps) / minutes;
+        let what = match bytes {
+            0 => "no allocation",
+            _ => "40 bytes a tick",
+        };
+        let figure = format!("{what}: extra wake-ups a minute");
+        table.add("W6", figure, "", Limit::AtMost(0.0), extra.max(0.0), None);
+        let cycles = on.stat("cycles_by_cause/idle");
+        table.add(
+            "W6",
+            format!("{what}: cycles"),
+            "",
+            Limit::AtMost(5.0),
+            cycles,
+            None,
+        );
+    }
+    Ok(())
+}
