@@ -83,8 +83,10 @@ fn a_deep_stack_is_scanned_in_slices() {
     assert!((COUNT..COUNT + 10).contains(&all), "{all}");
 }
 
+type StackArena = Arena<Rootable![LateStack<'_, Traced>]>;
+
 /// A stack all of whose slots are alive.
-fn deep_stack() -> Arena<Rootable![LateStack<'_, Traced>]> {
+fn deep_stack() -> StackArena {
     Arena::new(|mc| {
         let stack = LateStack::new(mc, COUNT, Traced);
         stack.set_top(mc, COUNT);

@@ -204,8 +204,11 @@ impl Context {
             return None;
         }
         let index = u32::try_from(spaces.len()).ok()?;
-        let space = Box::new(Space::new(vtable, cell_bytes, class == LARGE, index));
-        spaces.push(NonNull::from(Box::leak(space)));
+        let Some(space) = Space::try_boxed(vtable, cell_bytes, class == LARGE, index) else {
+            self.refuse();
+            return None;
+        };
+        spaces.push(space);
         space_of.insert(key, index);
         drop(spaces);
         self.space(index as usize)

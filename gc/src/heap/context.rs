@@ -341,7 +341,7 @@ impl Context {
 
 /// Drops all objects of an arena; a destructor that panics does not keep the others from being dropped.
 struct DropAll<'a> {
-    spaces: &'a [NonNull<Space>],
+    context: &'a Context,
     space: usize,
     page: usize,
     cell: usize,
@@ -350,11 +350,9 @@ struct DropAll<'a> {
 
 impl DropAll<'_> {
     fn run(&mut self) {
-        while let Some(space) = self.spaces.get(self.space) {
-            // SAFETY: spaces live as long as the context.
-            let space = unsafe { space.as_ref() };
+        while let Some(space) = self.context.space(self.space) {
             while let Some(page) = space.page(self.page).filter(|_| space.vtable.needs_drop) {
-                while let Some(index) = page.objects().find(|&index| index >= self.cell) {
+                while let Some(index) = page.next_object(self.cell) {
                     self.cell = index;
                     while self.from != DROPPED {
                         // SAFETY: the object is alive, and dropped from where the last call stopped.
@@ -398,9 +396,8 @@ impl Drop for Context {
             space.end_sweep();
         });
         let dropping = self.dropping.take();
-        let spaces = self.spaces.borrow().clone();
         let mut all = DropAll {
-            spaces: &spaces,
+            context: self,
             space: 0,
             page: 0,
             cell: 0,

@@ -412,6 +412,8 @@ impl Context {
             }
             if self.overflowed.replace(false) {
                 self.rescan_marked(&mut marker, meter);
+                // Else a program that stores between steps would have it all scanned again by each.
+                meter.lift();
                 continue;
             }
             if !self.run_marking_stages(meter) {

@@ -400,13 +400,23 @@ impl PageRef {
 
     /// The first dead object at or after `from`, in a page whose marks are final.
     pub(super) fn next_dead(&self, from: usize) -> Option<usize> {
+        self.next_of(from, |word| self.alloc(word).get() & !self.mark(word).get())
+    }
+
+    /// The first object at or after `from`.
+    pub(super) fn next_object(&self, from: usize) -> Option<usize> {
+        self.next_of(from, |word| self.alloc(word).get())
+    }
+
+    /// The first cell at or after `from` whose bit is set.
+    fn next_of(&self, from: usize, bits_of: impl Fn(usize) -> u64) -> Option<usize> {
         for word in from / 64..self.words() {
-            let mut dead = self.alloc(word).get() & !self.mark(word).get();
+            let mut bits = bits_of(word);
             if word == from / 64 {
-                dead &= !0 << (from % 64);
+                bits &= !0 << (from % 64);
             }
-            if dead != 0 {
-                return Some(word * 64 + dead.trailing_zeros() as usize);
+            if bits != 0 {
+                return Some(word * 64 + bits.trailing_zeros() as usize);
             }
         }
         None

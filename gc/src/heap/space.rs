@@ -1,5 +1,6 @@
 //! The pages of one vtable and size class, and the cells of one of them that are handed out next.
 
+use std::alloc::Layout;
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::NonNull;
 
@@ -43,7 +44,21 @@ pub(super) enum Unswept {
 }
 
 impl Space {
-    pub(super) fn new(vtable: &'static VTable, cell_bytes: usize, large: bool, index: u32) -> Self {
+    /// A space in memory that may be freed as a box; `None` where there is none.
+    pub(super) fn try_boxed(
+        vtable: &'static VTable,
+        cell_bytes: usize,
+        large: bool,
+        index: u32,
+    ) -> Option<NonNull<Self>> {
+        // SAFETY: a space has a size.
+        let memory = NonNull::new(unsafe { std::alloc::alloc(Layout::new::<Self>()) })?.cast();
+        // SAFETY: there is room for it.
+        unsafe { memory.write(Self::new(vtable, cell_bytes, large, index)) };
+        Some(memory)
+    }
+
+    fn new(vtable: &'static VTable, cell_bytes: usize, large: bool, index: u32) -> Self {
         Self {
             free: Cell::new(0),
             word_base: Cell::new(NonNull::dangling()),
