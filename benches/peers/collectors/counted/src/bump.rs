@@ -14,6 +14,7 @@ pub const COLLECTOR: Collector = Collector {
     name: "bump",
     version: "bumpalo 3",
     run,
+    recursive: false,
 };
 
 fn run(workload: &str, size: Size) -> Result {

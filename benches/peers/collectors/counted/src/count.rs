@@ -5,7 +5,7 @@ use collectors::counting::run_shared;
 use std::cell::Cell;
 use std::rc::Rc;
 
-collectors::owned!(Counted, Rc, None,);
+collectors::owned!(Counted, Rc, None, |_| (),);
 collectors::shared!(Counted, Rc, Cell, get, set,);
 
 #[inline]
@@ -26,4 +26,5 @@ pub const COLLECTOR: Collector = Collector {
     name: "rc",
     version: "std",
     run: run_shared::<Counted>,
+    recursive: false,
 };

@@ -75,14 +75,26 @@ pub fn writes(size: Size, pacing: Pacing) -> Outcome {
     Outcome::check(check(&arena, size.live))
 }
 
-/// Every [`FRESH`]th store is of a new node, and a cycle begins when the one before has ended.
-pub fn writes_in_cycle(size: Size, pacing: Pacing) -> Outcome {
-    let awake = Pacing {
-        sleep_factor: 0.0,
-        min_sleep: 0,
-        ..pacing
-    };
-    let mut arena = graph(size.live, awake);
+/// gc-arena's default factors, for both: two objects, or two objects' bytes, are marked for each that is allocated. Without
+/// sleep, so that a cycle begins when the one before has ended.
+const AWAKE: Pacing = Pacing {
+    sleep_factor: 0.0,
+    min_sleep: 0,
+    mark_factor: 0.1,
+    trace_factor: 0.4,
+    keep_factor: 0.05,
+    drop_factor: 0.2,
+    free_factor: 0.3,
+};
+
+/// Every [`FRESH`]th store is of a new node, with a cycle always under way.
+pub fn writes_in_cycle(size: Size) -> Outcome {
+    writes_and_allocates(size, AWAKE)
+}
+
+/// Every [`FRESH`]th store is of a new node; cycles as the collector paces them.
+pub fn writes_and_allocates(size: Size, pacing: Pacing) -> Outcome {
+    let mut arena = graph(size.live, pacing);
     arena.finish_cycle();
     let mut random = Random::new(2);
     let mut steps = Steps::new();

@@ -29,6 +29,7 @@ pub const COLLECTOR: Collector = Collector {
         "0.7.0"
     },
     run,
+    recursive: false,
 };
 
 /// The same with its setting for throughput: each cycle in one piece.
@@ -63,7 +64,8 @@ fn with(workload: &str, size: Size, pacing: Pacing) -> Result {
         "list_churn" => lists::list_churn(size, pacing),
         "payload_churn" => lists::payload_churn(size, pacing),
         "writes" => graph::writes(size, pacing),
-        "writes_in_cycle" => graph::writes_in_cycle(size, pacing),
+        "writes_and_allocates" => graph::writes_and_allocates(size, pacing),
+        "writes_in_cycle" => graph::writes_in_cycle(size),
         "payload_16" => heap::payload_16(size),
         "full_1m" | "full_10m" => heap::full(size),
         "steps_1m" | "steps_10m" => queue::steps(size, pacing),

@@ -15,6 +15,7 @@ pub mod counting;
 pub mod list;
 pub mod outcome;
 pub mod runner;
+mod stack;
 pub mod steps;
 
 pub use list::{Size, WORKLOADS, Workload};

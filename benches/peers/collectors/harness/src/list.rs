@@ -84,8 +84,15 @@ pub const WORKLOADS: &[Workload] = &[
         quick: size(20_000, 400_000),
     },
     Workload {
+        name: "writes_and_allocates",
+        what: "the same, every 8th store of a new node; a chance to collect every 256 stores; cycles as the collector paces them",
+        full: size(1_000_000, 50_000_000),
+        quick: size(20_000, 400_000),
+    },
+    Workload {
         name: "writes_in_cycle",
-        what: "the same with a cycle always under way: every 8th store is of a new node; a chance to collect every 256 stores, without sleep between cycles",
+        what: "the same with a cycle always under way, and the same work for each object allocated: no sleep between cycles, \
+               gc-arena's default factors for both",
         full: size(1_000_000, 50_000_000),
         quick: size(20_000, 400_000),
     },

@@ -2,6 +2,7 @@
 
 use crate::list::{Size, find};
 use crate::outcome::{Figure, Result};
+use crate::stack;
 use peers_common::proc;
 use peers_common::usage::measure;
 use serde_json::json;
@@ -14,6 +15,8 @@ pub struct Collector {
     pub version: &'static str,
     /// Runs the workload of that name.
     pub run: fn(&str, Size) -> Result,
+    /// Whether it marks or drops by recursion, as deep as the structure is.
+    pub recursive: bool,
 }
 
 /// Why there is no answer.
@@ -22,6 +25,9 @@ pub enum RunError {
     /// The command line is wrong.
     #[error("usage: WORKLOAD COLLECTOR [quick]")]
     Usage,
+    /// The stack cannot be made larger.
+    #[error("a deep stack: {0}")]
+    Stack(#[from] std::io::Error),
     /// There is no such workload.
     #[error("no workload {0}")]
     Workload(String),
@@ -48,6 +54,9 @@ pub fn run(
         .iter()
         .find(|c| c.name == name)
         .ok_or_else(|| RunError::Collector(name.clone()))?;
+    if collector.recursive {
+        stack::deepen()?;
+    }
     let size = if quick { workload.quick } else { workload.full };
     let base_bytes = proc::rss_bytes();
     let (result, usage, wall_ns) = measure(|| (collector.run)(workload.name, size));

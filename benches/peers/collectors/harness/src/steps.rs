@@ -61,7 +61,8 @@ impl Steps {
         let outcome = outcome
             .with(max, self.times.max() as f64 / 1e3)
             .with(p99, self.times.value_at_quantile(0.99) as f64 / 1e3);
-        if max == Figure::MaxStepUs {
+        // Who collects inside of allocation does not say when.
+        if max == Figure::MaxStepUs && self.in_cycle > 0 {
             outcome.with(Figure::InCycle, part)
         } else {
             outcome

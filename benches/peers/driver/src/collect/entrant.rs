@@ -47,6 +47,30 @@ pub const ENTRANTS: &[Entrant] = &[
         "`Pacing::STOP_THE_WORLD`: its best setting for throughput",
     ),
     entrant(
+        "dumpster",
+        "dumpster",
+        "mimalloc",
+        "reference counts, and searches for circles; one thread",
+    ),
+    entrant(
+        "dumpster-sync",
+        "dumpster-sync",
+        "mimalloc",
+        "the same for several threads",
+    ),
+    entrant(
+        "gc",
+        "gc",
+        "mimalloc",
+        "Manishearth's: collects in one piece, inside of allocation",
+    ),
+    entrant(
+        "boa_gc",
+        "boa_gc",
+        "mimalloc",
+        "collects in one piece, inside of allocation",
+    ),
+    entrant(
         "rc",
         "rc",
         "glibc",

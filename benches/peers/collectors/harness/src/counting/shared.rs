@@ -4,6 +4,7 @@ use super::Shared;
 use crate::list::{EDGES, FRESH, STEP_BATCH, Size, WRITE_BATCH};
 use crate::outcome::{Figure, Outcome};
 use crate::steps::Steps;
+use std::collections::VecDeque;
 use std::hint::black_box;
 use workloads::random::Random;
 
@@ -101,35 +102,39 @@ pub fn writes_and_allocates<P: Shared>(size: Size) -> Outcome {
     steps.into_figures(outcome, Figure::MaxStepUs, Figure::P99StepUs)
 }
 
-/// A queue that is pushed to and popped from. What is measured is the batch, since the collector runs inside of it.
-pub fn pauses<P: Shared>(size: Size) -> Outcome {
-    let mut head = P::queue(0);
+/// A list of [`STEP_BATCH`] cells with the values from `first` on.
+fn list<P: Shared>(first: u64) -> P::Queue {
+    let head = P::queue(first);
     let mut tail = head.clone();
-    let (mut check, mut value) = (0u64, 0);
-    let mut push = |tail: &mut P::Queue| {
-        value += 1;
+    for value in first + 1..first + STEP_BATCH as u64 {
         let new = P::queue(value);
-        P::set_next(tail, &new);
-        *tail = new;
-    };
-    for _ in 0..size.live {
-        push(&mut tail);
+        P::set_next(&tail, &new);
+        tail = new;
     }
+    head
+}
+
+/// A queue that is pushed to and popped from, a list of cells at a time: one list of all would be too deep for those who
+/// mark by recursion. What is measured is the batch, since the collector runs inside of it.
+pub fn pauses<P: Shared>(size: Size) -> Outcome {
+    let batch = STEP_BATCH as u64;
+    let lists = size.live as u64 / batch + 1;
+    let mut queue: VecDeque<P::Queue> = (0..lists).map(|n| list::<P>(n * batch)).collect();
+    let mut check = 0u64;
     let mut steps = Steps::new();
-    for _ in 0..size.ops / STEP_BATCH {
+    for n in 0..size.ops as u64 / batch {
         steps.measure(|| {
-            for _ in 0..STEP_BATCH {
-                push(&mut tail);
-                let (next, first) = P::next(&head);
-                check += first;
-                if let Some(next) = next {
-                    head = next;
-                }
+            queue.push_back(list::<P>((lists + n) * batch));
+            let mut first = queue.pop_front();
+            while let Some(cell) = first {
+                let (next, value) = P::next(&cell);
+                check += value;
+                first = next;
             }
             false
         });
     }
     let outcome = Outcome::check(check).live(size.live * 32);
-    std::mem::forget((head, tail));
+    std::mem::forget(queue);
     steps.into_figures(outcome, Figure::MaxStepUs, Figure::P99StepUs)
 }

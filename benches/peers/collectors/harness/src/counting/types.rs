@@ -1,9 +1,10 @@
 //! The objects behind a pointer, defined for each kind of pointer by a macro.
 
-/// Defines `$name` and its objects behind the pointer `$ptr`; `$attr` are the attributes that its objects need.
+/// Defines `$name` and its objects behind the pointer `$ptr`. `$collect` and `$touch` are what [`Owned`](crate::counting::Owned)
+/// says of them; `$attr` are the attributes that the objects need.
 #[macro_export]
 macro_rules! owned {
-    ($name:ident, $ptr:ident, $collect:expr, $(#[$attr:meta])*) => {
+    ($name:ident, $ptr:ident, $collect:expr, $touch:expr, $(#[$attr:meta])*) => {
         #[doc = concat!("The objects behind a `", stringify!($ptr), "`.")]
         pub struct $name;
 
@@ -114,6 +115,7 @@ macro_rules! owned {
             }
 
             const COLLECT: Option<fn()> = $collect;
+            const TOUCH: fn(&Self::Big) = $touch;
         }
     };
 }
