@@ -72,7 +72,7 @@ fn print<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     }
     line.push(b'\n');
     io::print(&line);
-    call.ret0()
+    io::ret_printed(call)
 }
 
 fn warn<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {

@@ -28,3 +28,14 @@ pub(super) fn collect_once<'gc>(
     call.state = 1;
     Some(collect(call, then))
 }
+
+/// Lets the process have as many descriptors as the system allows it at most; false if it has them already.
+pub(super) fn raise_limit() -> bool {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    limit.current != limit.maximum && setrlimit(Resource::Nofile, raised).is_ok()
+}

@@ -6,7 +6,7 @@ use super::stream::{Buffering, Shared, Stream};
 use super::{DEFAULT_OUTPUT, child, lines, read, write};
 use crate::stdlib::{Functions, fill};
 use crate::vm::error::Error;
-use crate::vm::native::{Call, NativeResult};
+use crate::vm::native::{Call, NativeFn, NativeResult};
 use crate::vm::state::Ctx;
 use crate::vm::table::Table;
 use crate::vm::userdata::UserData;
@@ -136,17 +136,29 @@ pub(super) fn close_default<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     close(call)
 }
 
-fn close_stream<'gc>(call: &mut Call<'gc>, stream: &Shared) -> NativeResult<'gc> {
-    let mut stream = stream.lock();
+/// Waits until the descriptor takes more, and closes the file in slot 0 by `then`.
+fn wait_to_close<'gc>(call: &mut Call<'gc>, stream: &Shared, then: NativeFn) -> NativeResult<'gc> {
+    call.truncate(1);
+    write::wait(call, stream, then)
+}
+
+fn close_stream<'gc>(call: &mut Call<'gc>, shared: &Shared) -> NativeResult<'gc> {
+    let mut stream = shared.lock();
     if stream.is_kept_open() {
         let message = call.ctx.string(b"cannot close standard file");
         return call.ret(&[Value::Nil, message]);
+    }
+    let given = stream.give_out();
+    if let Ok(false) = given {
+        drop(stream);
+        return wait_to_close(call, shared, close);
     }
     if let Some(fd) = stream.fd() {
         call.ctx.rouse_waiters_of(fd);
     }
     let (outcome, child) = stream.close();
     drop(stream);
+    let outcome = given.and(outcome);
     match (child, outcome) {
         // The end of the process tells more than the pipe does.
         (Some(process), _) => child::wait_for(call, process),
@@ -157,10 +169,17 @@ fn close_stream<'gc>(call: &mut Call<'gc>, stream: &Shared) -> NativeResult<'gc>
 
 /// `__gc` and `__close`: closes what is still open, and says nothing about failures.
 fn finalize<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let stream = check_any_state(call, 0)?;
-    let mut stream = stream.lock();
+    let shared = check_any_state(call, 0)?;
+    let mut stream = shared.lock();
     if stream.is_closed() || stream.is_kept_open() {
         return call.ret0();
+    }
+    if let Ok(false) = stream.give_out() {
+        drop(stream);
+        return wait_to_close(call, &shared, finalize);
+    }
+    if let Some(fd) = stream.fd() {
+        call.ctx.rouse_waiters_of(fd);
     }
     let (_, child) = stream.close();
     drop(stream);

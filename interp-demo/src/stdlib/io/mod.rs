@@ -27,6 +27,7 @@ use std::sync::LazyLock;
 
 use self::stream::{Access, Buffering, Shared, Stream};
 use super::{Functions, register};
+use crate::vm::native::{Call, NativeResult};
 use crate::vm::state::Ctx;
 
 const FUNCTIONS: Functions = &[
@@ -114,6 +115,19 @@ pub fn print(text: &[u8]) {
     let _ = STDOUT.lock().write(text);
 }
 
+/// Returns nothing, once standard output has taken what is due.
+pub(super) fn ret_printed<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    if !STDOUT.lock().is_backed_up() {
+        return call.ret0();
+    }
+    write::wait(call, &STDOUT, |call| {
+        let _ = call.answer();
+        // `print` has no way to tell of a failure.
+        let _ = STDOUT.lock().give_out();
+        ret_printed(call)
+    })
+}
+
 /// Hands to the system what standard output holds back; to be called before a wait for standard input.
 pub fn flush_stdout() {
     let _ = STDOUT.lock().flush();
@@ -127,7 +141,8 @@ pub fn flush_all() {
 /// Writes to standard error.
 pub(super) fn complain(text: &[u8]) {
     // There is nowhere else to tell of a failure.
-    let _ = STDERR.lock().write(text);
+    let mut stderr = STDERR.lock();
+    let _ = stderr.write(text).and_then(|()| stderr.flush());
 }
 
 /// The next line of standard input, without its end, waiting for it; `None` at the end of the input.

@@ -1,15 +1,19 @@
 //! Opening files and processes, and choosing the default files.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
+use rustix::fs::FileType;
+
 use super::stream::{Access, Stream};
 use super::{DEFAULT_INPUT, DEFAULT_OUTPUT, flush_all, handle, path, shown};
+use crate::runtime::Waiter;
 use crate::stdlib::{children, descriptors};
 use crate::vm::error::{Error, os_message};
 use crate::vm::native::{Call, Flow, NativeFn, NativeResult};
+use crate::vm::suspend::{Answer, CustomWait, Suspend};
 use crate::vm::value::Value;
 
 const READ: Access = Access {
@@ -35,7 +39,8 @@ fn is_mode(mode: &[u8]) -> bool {
     rest.iter().all(|&byte| byte == b'b')
 }
 
-fn open_stream(name: &[u8], mode: &[u8]) -> std::io::Result<Stream> {
+/// How a file of this mode is opened, and what it may be used for.
+fn options_of(mode: &[u8]) -> (OpenOptions, Access) {
     let update = mode.get(1) == Some(&b'+');
     let mut options = File::options();
     let access = match mode.first() {
@@ -52,6 +57,11 @@ fn open_stream(name: &[u8], mode: &[u8]) -> std::io::Result<Stream> {
             if update { BOTH } else { READ }
         }
     };
+    (options, access)
+}
+
+fn open_stream(name: &[u8], mode: &[u8]) -> std::io::Result<Stream> {
+    let (options, access) = options_of(mode);
     if name.contains(&0) {
         // The C library would see a shorter name.
         return Err(rustix::io::Errno::NOENT.into());
@@ -59,11 +69,74 @@ fn open_stream(name: &[u8], mode: &[u8]) -> std::io::Result<Stream> {
     Ok(Stream::new(options.open(path(name))?, access))
 }
 
+/// Opening a named pipe, which waits for the other end: another thread does so meanwhile.
+struct OpenFifo {
+    name: Vec<u8>,
+    options: OpenOptions,
+}
+
+impl CustomWait for OpenFifo {
+    fn run(self: Box<Self>, wait: &mut Waiter<'_, '_>) -> Answer {
+        let Self { name, options } = *self;
+        let spawned = std::thread::Builder::new()
+            .name("opener".to_owned())
+            .spawn(move || options.open(path(&name)));
+        let opening = match spawned {
+            Ok(opening) => opening,
+            Err(error) => return Answer::Failed(error),
+        };
+        // If the program is stopped before, the thread that opens is left to itself.
+        match wait.sleeper.join(wait.arena, &opening, wait.time_left) {
+            true => match opening.join() {
+                Ok(Ok(file)) => Answer::Custom(Box::new(file)),
+                Ok(Err(error)) => Answer::Failed(error),
+                Err(_) => Answer::Failed(std::io::ErrorKind::Other.into()),
+            },
+            false => Answer::Failed(std::io::ErrorKind::TimedOut.into()),
+        }
+    }
+}
+
+/// Opens the named pipe in slot 0.
+fn open_fifo<'gc>(call: &mut Call<'gc>, name: &[u8], mode: &[u8]) -> NativeResult<'gc> {
+    let opening = OpenFifo {
+        name: name.to_vec(),
+        options: options_of(mode).0,
+    };
+    call.suspend(Suspend::Custom(Box::new(opening)), |call| {
+        match call.answer() {
+            Answer::Custom(file) => match file.downcast::<File>() {
+                Ok(file) => {
+                    let mode = call.opt_str(1)?.map_or(&b"r"[..], |text| text.as_bytes());
+                    let stream = Stream::new(*file, options_of(mode).1);
+                    let file = handle::handle(call.ctx, stream);
+                    call.ret1(file)
+                }
+                Err(_) => call.ret0(),
+            },
+            Answer::Failed(error) => {
+                let name = call.check_str(0)?.as_bytes();
+                call.ret_io_error(&error, Some(name))
+            }
+            _ => call.ret0(),
+        }
+    })
+}
+
+/// Whether opening it may wait for somebody else to do so.
+fn is_fifo(name: &[u8]) -> bool {
+    rustix::fs::stat(path(name))
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo)
+}
+
 pub(super) fn open<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let name = call.check_str(0)?.as_bytes();
     let mode = call.opt_str(1)?.map_or(&b"r"[..], |text| text.as_bytes());
     if !is_mode(mode) {
         return Err(call.arg_error(1, "invalid mode"));
+    }
+    if mode.get(1) != Some(&b'+') && is_fifo(name) {
+        return open_fifo(call, name, mode);
     }
     match open_stream(name, mode) {
         Ok(stream) => {

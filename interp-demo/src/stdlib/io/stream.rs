@@ -67,6 +67,8 @@ pub struct Stream {
     buffering: Buffering,
     buffer_bytes: usize,
     output: Vec<u8>,
+    /// Output is due that the descriptor has not taken yet.
+    backed_up: bool,
     input: Vec<u8>,
     /// Unread input begins here.
     input_at: usize,
@@ -125,6 +127,7 @@ impl Stream {
             buffering: Buffering::Full,
             buffer_bytes: BUFFER_BYTES,
             output: Vec::new(),
+            backed_up: false,
             input: Vec::new(),
             input_at: 0,
             scanned_to: 0,
@@ -241,7 +244,8 @@ impl Stream {
         Ok(if outcome? == 0 { Fill::End } else { Fill::Data })
     }
 
-    /// Writes all of `bytes`, or holds them back.
+    /// Writes all of `bytes`, or holds them back: also where the descriptor takes no more for the moment, which
+    /// [`is_backed_up`](Self::is_backed_up) tells then.
     ///
     /// # Errors
     /// When the system refuses to write, now or what was held back.
@@ -261,10 +265,66 @@ impl Stream {
             }
             Buffering::Full => self.output.len() >= self.buffer_bytes,
         };
-        if flush { self.flush() } else { Ok(()) }
+        match flush {
+            true => self.give_out().map(drop),
+            false => Ok(()),
+        }
     }
 
-    /// Hands output that was held back to the system.
+    /// Whether output is due that the descriptor has not taken yet: wait until it is writable, and call
+    /// [`give_out`](Self::give_out).
+    #[must_use]
+    pub const fn is_backed_up(&self) -> bool {
+        self.backed_up
+    }
+
+    /// Hands as much of the output that was held back to the system as it takes without waiting: whether that was all.
+    ///
+    /// # Errors
+    /// When the system refuses; the output is lost then.
+    pub fn give_out(&mut self) -> io::Result<bool> {
+        if !self.may_block {
+            return self.flush().map(|()| true);
+        }
+        let mut given = 0;
+        let outcome = loop {
+            let Some(file) = self.file.as_mut() else {
+                break Err(bad_descriptor());
+            };
+            if given == self.output.len() {
+                break Ok(true);
+            }
+            match write_some(file, &self.output[given..]) {
+                Ok(count) => given += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
+            }
+        };
+        match outcome {
+            Ok(all) => {
+                self.output.drain(..given);
+                self.backed_up = !all;
+                Ok(all)
+            }
+            Err(error) => {
+                self.output.clear();
+                self.backed_up = false;
+                self.failed(error).map(|()| true)
+            }
+        }
+    }
+
+    /// What a failed write comes to.
+    fn failed(&self, error: io::Error) -> io::Result<()> {
+        // Standard output leads nowhere any more: there is nobody to go on for.
+        if error.kind() == io::ErrorKind::BrokenPipe && self.keep_open {
+            crate::cli::die_of_broken_pipe()
+        }
+        Err(error)
+    }
+
+    /// Hands output that was held back to the system, and waits until it has taken all of it.
     ///
     /// # Errors
     /// When the system refuses; the output is lost then.
@@ -275,13 +335,8 @@ impl Stream {
         let file = self.file.as_mut().ok_or_else(bad_descriptor)?;
         let outcome = file.write_all(&self.output);
         self.output.clear();
-        match outcome {
-            // Standard output leads nowhere any more: there is nobody to go on for.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe && self.keep_open => {
-                crate::cli::die_of_broken_pipe()
-            }
-            outcome => outcome,
-        }
+        self.backed_up = false;
+        outcome.or_else(|error| self.failed(error))
     }
 
     /// Moves the file position; the new one, from the start.
@@ -335,6 +390,26 @@ pub fn flush_all() {
             let _ = stream.flush();
         }
     }
+}
+
+/// What a pipe takes at least when it is writable at all.
+const PIPE_BYTES: usize = 4096;
+
+/// Writes what the descriptor takes without waiting; `WouldBlock` if that is nothing.
+fn write_some(file: &mut File, bytes: &[u8]) -> io::Result<usize> {
+    use rustix::io::{Errno, ReadWriteFlags, pwritev2};
+
+    let slices = [io::IoSlice::new(bytes)];
+    // The offset of -1 means: as `write` does.
+    match pwritev2(&*file, &slices, u64::MAX, ReadWriteFlags::NOWAIT) {
+        // Not every kind of file can be asked so.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::SPIPE) => {}
+        outcome => return Ok(outcome?),
+    }
+    if !is_ready(file.as_fd(), PollFlags::OUT) {
+        return Err(io::ErrorKind::WouldBlock.into());
+    }
+    file.write(&bytes[..bytes.len().min(PIPE_BYTES)])
 }
 
 fn is_ready(fd: BorrowedFd<'_>, flags: PollFlags) -> bool {
@@ -431,6 +506,29 @@ mod tests {
         assert_eq!(stream.fill().unwrap(), Fill::Data);
         drop(writer);
         assert_eq!(stream.fill().unwrap(), Fill::End);
+    }
+
+    #[test]
+    fn a_full_pipe_takes_the_rest_later() {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let mut stream = Stream::new(File::from(std::os::fd::OwnedFd::from(writer)), BOTH);
+        let all: Vec<u8> = (0..1 << 20).map(|i| (i % 251) as u8).collect();
+        stream.write(&all).unwrap();
+        assert!(stream.is_backed_up() && !stream.give_out().unwrap());
+        let mut got = vec![0; all.len()];
+        let mut count = 0;
+        while count < all.len() {
+            count += reader.read(&mut got[count..]).unwrap();
+            stream.give_out().unwrap();
+        }
+        assert!(got == all && !stream.is_backed_up());
+        stream.write(&all).unwrap();
+        drop(reader);
+        assert_eq!(
+            stream.give_out().unwrap_err().kind(),
+            io::ErrorKind::BrokenPipe
+        );
+        assert!(!stream.is_backed_up() && stream.give_out().unwrap());
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! Writing.
 
+use sleepy_gc::idle::Interest;
+
 use super::stream::Shared;
 use super::{DEFAULT_OUTPUT, handle};
 use crate::text::format::{self, Spec};
 use crate::text::number;
-use crate::vm::native::{Call, NativeResult};
+use crate::vm::native::{Call, NativeFn, NativeResult};
+use crate::vm::suspend::Suspend;
 use crate::vm::value::Value;
 
 pub(super) fn write<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
@@ -15,13 +18,13 @@ pub(super) fn write<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 pub(super) fn write_default<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let (value, stream) = handle::default(call, DEFAULT_OUTPUT)?;
     let outcome = write_values(call, &stream, 0)?;
-    finish(call, value, outcome)
+    finish(call, &stream, value, value, outcome)
 }
 
 fn write_slots<'gc>(call: &mut Call<'gc>, stream: &Shared, first: usize) -> NativeResult<'gc> {
     let outcome = write_values(call, stream, first)?;
     let file = call.get(0);
-    finish(call, file, outcome)
+    finish(call, stream, file, file, outcome)
 }
 
 /// Writes what stands in the slots from `first` on; all that comes before an argument of a wrong type.
@@ -54,28 +57,64 @@ fn write_values<'gc>(
     Ok(outcome)
 }
 
+/// Returns `result` once the descriptor has taken what is due.
 fn finish<'gc>(
     call: &mut Call<'gc>,
+    stream: &Shared,
     file: Value<'gc>,
+    result: Value<'gc>,
     outcome: std::io::Result<()>,
 ) -> NativeResult<'gc> {
-    match outcome {
-        Ok(()) => call.ret1(file),
-        Err(error) => call.ret_io_error(&error, None),
+    if let Err(error) = outcome {
+        return call.ret_io_error(&error, None);
     }
+    if !stream.lock().is_backed_up() {
+        return call.ret1(result);
+    }
+    call.truncate(0);
+    call.push(file);
+    call.push(result);
+    wait(call, stream, |call| {
+        // A wait that has failed shows in the attempt to write.
+        let _ = call.answer();
+        let stream = handle::check(call, 0)?;
+        let outcome = stream.lock().give_out().map(drop);
+        let (file, result) = (call.get(0), call.get(1));
+        finish(call, &stream, file, result, outcome)
+    })
+}
+
+/// Waits until more can be written.
+pub(super) fn wait<'gc>(
+    call: &mut Call<'gc>,
+    stream: &Shared,
+    then: NativeFn,
+) -> NativeResult<'gc> {
+    let Some(fd) = stream.lock().fd() else {
+        return Err(call.error("attempt to use a closed file"));
+    };
+    call.suspend(
+        Suspend::WaitFd {
+            fd,
+            interest: Interest::Writable,
+            timeout: None,
+        },
+        then,
+    )
 }
 
 pub(super) fn flush<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let stream = handle::check(call, 0)?;
-    flush_stream(call, &stream)
+    let file = call.get(0);
+    flush_stream(call, &stream, file)
 }
 
 pub(super) fn flush_default<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let (_, stream) = handle::default(call, DEFAULT_OUTPUT)?;
-    flush_stream(call, &stream)
+    let (file, stream) = handle::default(call, DEFAULT_OUTPUT)?;
+    flush_stream(call, &stream, file)
 }
 
-fn flush_stream<'gc>(call: &mut Call<'gc>, stream: &Shared) -> NativeResult<'gc> {
-    let outcome = stream.lock().flush();
-    finish(call, Value::Bool(true), outcome)
+fn flush_stream<'gc>(call: &mut Call<'gc>, stream: &Shared, file: Value<'gc>) -> NativeResult<'gc> {
+    let outcome = stream.lock().give_out().map(drop);
+    finish(call, stream, file, Value::Bool(true), outcome)
 }

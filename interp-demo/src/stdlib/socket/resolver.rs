@@ -33,7 +33,9 @@ impl CustomWait for Resolve {
                         let panicked = || Err("the resolver has failed".to_owned());
                         break asking.join().unwrap_or_else(|_| panicked());
                     }
-                    if left.is_some_and(|left| left.is_zero()) {
+                    if left.is_some_and(|left| left.is_zero())
+                        || crate::runtime::interrupt_is_pending()
+                    {
                         // The program ends, and the resolver with it.
                         break Err(message::TIMEOUT.to_owned());
                     }

@@ -18,7 +18,7 @@ mod body;
 use std::cell::RefMut;
 
 use super::waiting::{self, Waiters, deadline_ns, is_over};
-use super::{Functions, class, fill};
+use super::{Functions, class, descriptors, fill};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, Native, NativeFn, NativeResult};
 use crate::vm::state::Ctx;
@@ -136,7 +136,14 @@ pub(super) fn start<'gc>(
 ) -> NativeResult<'gc> {
     let ctx = call.ctx;
     let handle = new_handle(ctx, MAIN, values)?;
-    let id = match ctx.enlist(handle)? {
+    // Each thread that waits needs two descriptors of its own.
+    let enlisted = match ctx.enlist(handle)? {
+        Err(error) if descriptors::are_used_up(&error) && descriptors::raise_limit() => {
+            ctx.enlist(handle)?
+        }
+        enlisted => enlisted,
+    };
+    let id = match enlisted {
         Ok(id) => id,
         Err(error) => {
             call.truncate(0);

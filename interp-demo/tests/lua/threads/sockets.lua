@@ -85,6 +85,34 @@ assert(not ok and e:find("being waited for"), e)
 p.stdin:close()
 assert(select(2, t:join()) == true)
 
+-- a full pipe holds up its writer alone
+local p = assert(process.spawn("cat", { stdio = { stdin = "pipe", stdout = "pipe" } }))
+local text = ("0123456789"):rep(100000)
+local writer = thread.spawn(function()
+  assert(p.stdin:write(text) == p.stdin)
+  assert(p.stdin:write(text) and p.stdin:close() == true)
+  return "written"
+end)
+thread.sleep(0.01)
+assert(p.stdout:read("a") == text .. text)
+assert(select(2, writer:join()) == "written" and p:wait())
+local p = assert(process.spawn("sleep", { args = { "60" }, stdio = { stdin = "pipe" } }))
+local writer = waiting(function() return p.stdin:write(text) end)
+p:kill()
+local _, ok, why = writer:join()
+assert(ok == nil and why:find("Broken pipe"), why)
+p:wait()
+-- a named pipe: each end waits for the other
+local name = os.tmpname()
+os.remove(name)
+assert(os.execute("mkfifo " .. name))
+local reader = waiting(function() local f = assert(io.open(name)) local all = f:read("a") f:close() return all end)
+local f = assert(io.open(name, "w"))
+f:write("named")
+f:close()
+assert(select(2, reader:join()) == "named")
+os.remove(name)
+
 -- children of many threads, none of which stays a zombie
 local ts = {}
 for i = 1, 20 do
