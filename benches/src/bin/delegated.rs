@@ -52,8 +52,8 @@ const SHAPES: [Shape; 3] = [
     },
     Shape {
         name: "1 s",
-        live_bytes: 128 << 20,
-        garbage_bytes: 128 << 20,
+        live_bytes: 64 << 20,
+        garbage_bytes: 24 << 20,
         wait: Duration::from_secs(1),
         turns: 4,
     },
@@ -291,10 +291,9 @@ fn run(shape: &Shape, way: &str) -> Result<Value> {
     let delegated = metrics.delegated_bytes() - delegated;
 
     // Once more, watched from outside, with time enough for whoever is slow.
+    arena.finish_cycle();
+    make(&mut arena, shape.garbage_bytes, 16, &at);
     let watcher = Watcher::new(metrics);
-    for _ in 0..4 {
-        make(&mut arena, shape.garbage_bytes, 16, &at);
-    }
     sleeper.sleep(&mut arena, shape.wait.max(Duration::from_millis(600)));
     let gone_ms = watcher.end()?;
     Ok(json!({
@@ -325,17 +324,15 @@ impl Watcher {
                 samples.push((Instant::now(), metrics.heap_bytes()));
                 thread::sleep(Duration::from_micros(500));
             }
-            // From the largest to where it is as small as it gets, or nearly so.
-            let (largest_at, largest) = samples.iter().max_by_key(|(_, bytes)| bytes)?;
-            let smallest = samples
+            // Until it is as small as it gets, or nearly so.
+            let &(begun, at_first) = samples.first()?;
+            let smallest = samples.iter().map(|&(_, bytes)| bytes).min()?;
+            let gone = at_first - smallest;
+            let (at, _) = samples
                 .iter()
-                .filter(|(at, _)| at > largest_at)
-                .map(|(_, bytes)| bytes)
-                .min()?;
-            let (gone_at, _) = samples.iter().find(|(at, bytes)| {
-                at > largest_at && *bytes <= smallest + (largest - smallest) / 50
-            })?;
-            Some((*gone_at - *largest_at).as_secs_f64() * 1000.0)
+                .find(|(_, bytes)| *bytes <= smallest + gone / 50)?;
+            let has_shrunk = gone > at_first / 20;
+            has_shrunk.then(|| (*at - begun).as_secs_f64() * 1000.0)
         };
         Self {
             done,
