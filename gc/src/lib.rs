@@ -56,7 +56,7 @@
 //! |---|---|
 //! | `enum-map`, `hashbrown`, `indexmap`, `slotmap` | [`Collect`] for the containers of that crate (`smallvec` is always there) |
 //! | `hashbrown-0-14`, `hashbrown-0-15`, `hashbrown-0-16` | the same for earlier versions |
-//! | `serde`, `json` | `Serialize` for [`summary`]; `HeapSummary::to_json` |
+//! | `serde`, `json` | `Serialize` for [`summary`] and [`metrics::Report`]; `to_json` of both |
 //! | `tracing` | events of cycles, phases, steps and refused allocations, with the target `sleepy_gc` |
 //! | `zeal` | [`Arena::verify`] follows all pointers in optimised builds too, and does so after each step where the environment has `SLEEPY_ZEAL=n`, which makes a step due at each n-th callback |
 //!

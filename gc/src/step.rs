@@ -15,6 +15,7 @@ pub enum Budget {
 
 /// Where a collector stands in its cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub enum CollectionPhase {
     /// No cycle is under way; the next one starts when enough has been allocated.
     Sleeping,

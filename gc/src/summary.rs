@@ -55,10 +55,9 @@ pub struct RootSummary {
 pub struct HeapSummary {
     /// By type, the one with most bytes first.
     pub types: Vec<TypeSummary>,
-    /// By what the root names, the one that retains most bytes first. `None` in a build that can't tell: it takes debug
-    /// assertions or the feature `zeal`, with which there is a tracer that changes nothing.
-    pub roots: Option<Vec<RootSummary>>,
-    /// What is retained by several of the root's pointers, or on the way to them; nothing where `roots` is `None`.
+    /// By what the root names, the one that retains most bytes first.
+    pub roots: Vec<RootSummary>,
+    /// What is retained by several of the root's pointers, or on the way to them.
     pub shared: Amount,
     /// Bytes that objects declared to own outside the arena.
     pub external_bytes: usize,
@@ -99,7 +98,7 @@ fn sum(amounts: impl Iterator<Item = Amount>) -> Amount {
 impl fmt::Display for HeapSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.types.iter().map(|of| &of.name);
-        let names = names.chain(self.roots.iter().flatten().map(|of| &of.name));
+        let names = names.chain(self.roots.iter().map(|of| &of.name));
         let width = names
             .map(|name| name.chars().count())
             .chain([HEADS.0.len(), HEADS.1.len()])
@@ -128,15 +127,12 @@ impl fmt::Display for HeapSummary {
                 "(external)", "", self.external_bytes
             )?;
         }
-        let Some(roots) = &self.roots else {
-            return Ok(());
-        };
         writeln!(
             f,
             "\n{:width$} {:>12} {:>14} {:>12} {:>14}",
             HEADS.1, "named", "", "retained", "bytes"
         )?;
-        for of in roots {
+        for of in &self.roots {
             writeln!(
                 f,
                 "{:width$} {:>12} {:>14} {:>12} {:>14}",
@@ -167,11 +163,11 @@ mod tests {
                 total: amount(3, 48),
                 retained: amount(2, 32),
             }],
-            roots: Some(vec![RootSummary {
+            roots: vec![RootSummary {
                 name: "Node".into(),
                 named: 1,
                 retained: amount(1, 16),
-            }]),
+            }],
             shared: amount(1, 16),
             external_bytes: 5,
         };

@@ -1,44 +1,30 @@
 //! Counts what a heap holds, by type and by what the root names.
 
-use std::collections::HashMap;
-#[cfg(any(debug_assertions, feature = "zeal"))]
-use std::{collections::hash_map::Entry, ptr::NonNull};
+use std::collections::{HashMap, hash_map::Entry};
+use std::ptr::NonNull;
 
 use super::context::Context;
 use super::cycle::RootTrace;
-#[cfg(any(debug_assertions, feature = "zeal"))]
-use super::{mark::Marker, page::PageRef};
-#[cfg(any(debug_assertions, feature = "zeal"))]
-use crate::summary::{Amount, RootSummary};
-use crate::summary::{HeapSummary, TypeSummary};
+use super::mark::Marker;
+use super::page::PageRef;
+use crate::summary::{Amount, HeapSummary, RootSummary, TypeSummary};
 
 /// The label of what several of the root's pointers reach.
-#[cfg(any(debug_assertions, feature = "zeal"))]
 const SHARED: u32 = u32::MAX;
 
 /// How many objects are looked through at most, one behind the other, where each names one only.
-#[cfg(any(debug_assertions, feature = "zeal"))]
 const SPINE: usize = 8;
 
 impl Context {
     /// Counts a heap that is fully marked: what is marked is what the root retains.
-    #[cfg_attr(
-        not(any(debug_assertions, feature = "zeal")),
-        allow(unused_variables, unused_mut, reason = "there are no probes")
-    )]
     pub(crate) fn summary(&self, root: &RootTrace) -> HeapSummary {
-        let mut summary = HeapSummary {
+        let (roots, shared) = self.retained_by(root);
+        HeapSummary {
             types: self.types(),
-            roots: None,
-            shared: Default::default(),
+            roots,
+            shared,
             external_bytes: self.metrics.external_bytes(),
-        };
-        #[cfg(any(debug_assertions, feature = "zeal"))]
-        {
-            let (roots, shared) = self.retained_by(root);
-            (summary.roots, summary.shared) = (Some(roots), shared);
         }
-        summary
     }
 
     fn types(&self) -> Vec<TypeSummary> {
@@ -75,7 +61,6 @@ impl Context {
     /// A root that names one object only is looked through: that object's pointers take its place.
     ///
     /// Each object gets the label of the pointer that it is reached from, or [`SHARED`]: it is looked at twice at most.
-    #[cfg(any(debug_assertions, feature = "zeal"))]
     fn retained_by(&self, root: &RootTrace) -> (Vec<RootSummary>, Amount) {
         let mut probe = Marker::probe(self);
         // SAFETY: the root is alive, and no callback is running.
@@ -137,7 +122,6 @@ impl Context {
     }
 
     /// What a probe's trace has found, the rest of a long object included; each object once.
-    #[cfg(any(debug_assertions, feature = "zeal"))]
     fn named_by(probe: &mut Marker) -> Vec<NonNull<u8>> {
         let mut named = Vec::new();
         while let Some((object, from)) = probe.found() {
@@ -154,7 +138,6 @@ impl Context {
     }
 
     /// Labels all that an object reaches.
-    #[cfg(any(debug_assertions, feature = "zeal"))]
     fn spread(
         &self,
         labels: &mut HashMap<NonNull<u8>, u32>,

@@ -117,7 +117,7 @@ impl Context {
         let credit = metrics.pacing().credit_after_cycle(0, 0);
         let credit = isize::try_from(credit).unwrap_or(isize::MAX);
         metrics.set_credit(credit);
-        Owned::new(Self {
+        let context = Owned::new(Self {
             credit: Cell::new(credit),
             barrier: Cell::new(false),
             phase: Cell::new(Phase::Sleeping),
@@ -159,7 +159,22 @@ impl Context {
             refused: Cell::new(false),
             send,
             zeal: Zeal::from_environment(),
-        })
+        });
+        if !send {
+            /// # Safety
+            ///
+            /// `context` is a live context of this thread.
+            unsafe fn update(context: NonNull<()>) {
+                // SAFETY: the caller's contract.
+                let context = unsafe { context.cast::<Context>().as_ref() };
+                context.own();
+                context.count_reserved();
+            }
+            // SAFETY: an arena that is not `Send` stays on its thread, and its context where it is until it is dropped. No
+            // code of the user's runs while the context or a part of it is borrowed uniquely.
+            unsafe { context.metrics.ask(NonNull::from(&*context).cast(), update) };
+        }
+        context
     }
 
     /// Notes that a callback begins.
@@ -212,9 +227,16 @@ impl Context {
     /// The counters, brought up to date.
     pub(crate) fn metrics(&self) -> &Metrics {
         self.own();
+        if self.send {
+            self.count_reserved();
+        }
+        &self.metrics
+    }
+
+    /// Tells the counters how many cells are reserved.
+    fn count_reserved(&self) {
         let (cells, bytes) = self.reserved();
         self.metrics.set_reserved(cells, bytes);
-        &self.metrics
     }
 
     /// Cells that are reserved but hold no object yet, and their bytes.
@@ -387,14 +409,13 @@ impl Drop for Context {
                     // SAFETY: made from a box, and freed once.
                     drop(unsafe { Box::from_raw(space.as_ptr()) });
                 }
+                self.0.metrics.arena_dropped();
                 metrics::unregister(&self.0.metrics);
             }
         }
         let free = Free(self);
-        self.each_space(|space| {
-            space.close();
-            space.end_sweep();
-        });
+        self.close_spaces();
+        self.each_space(Space::end_sweep);
         let dropping = self.dropping.take();
         let mut all = DropAll {
             context: self,

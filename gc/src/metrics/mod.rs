@@ -4,8 +4,11 @@
 //! right by itself, two of them need not belong to the same moment. One is the other way round: anybody may adjust the
 //! debt, and the arena takes that over.
 
+mod exact;
 mod registry;
+mod report;
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
@@ -13,9 +16,11 @@ use crate::idle::Histogram;
 #[doc(inline)]
 pub use crate::pacing::Pacing;
 use crate::step::CollectionPhase;
+use exact::Exact;
 
 pub use registry::arenas;
 pub(crate) use registry::{register, unregister};
+pub use report::{CyclesByCause, Quantiles, Report, StepTimesReport};
 
 /// Why a cycle was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +47,7 @@ static NEXT_ARENA: AtomicU64 = AtomicU64::new(1);
 #[derive(Debug)]
 struct Counters {
     arena_id: u64,
+    exact: Exact,
     heap_bytes: AtomicUsize,
     /// Cells that hold objects, or are reserved for the next ones.
     cells: AtomicUsize,
@@ -108,6 +114,7 @@ impl Metrics {
         Self {
             counters: Arc::new(Counters {
                 arena_id: NEXT_ARENA.fetch_add(1, Ordering::Relaxed),
+                exact: Exact::new(),
                 heap_bytes: AtomicUsize::new(0),
                 cells: AtomicUsize::new(0),
                 reserved_cells: AtomicUsize::new(0),
@@ -150,11 +157,11 @@ impl Metrics {
 
     /// Objects that are alive or not yet swept, buffers of collections included.
     ///
-    /// Exact when it is asked of [`Arena::metrics`](crate::Arena::metrics) or
-    /// [`Mutation::metrics`](crate::Mutation::metrics). A clone that was made before counts cells, which are handed out a
-    /// few dozen at a time.
+    /// Exact on the arena's own thread. Elsewhere it counts cells, which are handed out a few dozen at a time; so it does for a
+    /// clone that was made before of an arena that [moves between threads](crate::idle::SendArena).
     #[must_use]
     pub fn total_gc_count(&self) -> usize {
+        self.counters.exact.update();
         let reserved = self.counters.reserved_cells.load(Ordering::Relaxed);
         self.counters
             .cells
@@ -165,6 +172,7 @@ impl Metrics {
     /// Objects ever allocated; as exact as [`Metrics::total_gc_count`].
     #[must_use]
     pub fn allocated_objects(&self) -> u64 {
+        self.counters.exact.update();
         let reserved = self.counters.reserved_cells.load(Ordering::Relaxed);
         self.counters
             .allocated_cells
@@ -286,6 +294,7 @@ impl Metrics {
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "gc-arena's type")]
     pub fn allocation_debt(&self) -> f64 {
+        self.counters.exact.update();
         if self.heap_bytes() == 0 {
             return 0.0;
         }
@@ -338,6 +347,27 @@ impl Metrics {
             return 0;
         }
         marked.swap(0, Ordering::Relaxed)
+    }
+
+    /// Has handles that are read on this thread ask the arena first.
+    ///
+    /// # Safety
+    ///
+    /// The arena stays on this thread, and until [`Metrics::arena_dropped`] is called `update` may be, with `context`,
+    /// whenever code of the user's runs on it.
+    pub(crate) unsafe fn ask(&self, context: NonNull<()>, update: unsafe fn(NonNull<()>)) {
+        // SAFETY: the caller's contract: code of the user's is all that reads a handle.
+        unsafe { self.counters.exact.ask(context, update) };
+    }
+
+    /// Notes that the arena's objects are dropped.
+    pub(crate) fn arena_dropped(&self) {
+        self.counters.exact.forget();
+        self.set_reserved(0, 0);
+        self.sub_heap(
+            self.counters.cells.load(Ordering::Relaxed),
+            self.heap_bytes(),
+        );
     }
 
     pub(crate) fn set_credit(&self, bytes: isize) {
