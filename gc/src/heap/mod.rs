@@ -20,6 +20,7 @@ mod lap;
 mod mark;
 mod meter;
 mod page;
+mod poison;
 mod queue;
 mod size_class;
 mod source;

@@ -27,6 +27,7 @@ use std::ptr::NonNull;
 use sleepy_alloc::pages::UNIT_BYTES;
 
 use super::mark::{Marker, TICK};
+use super::poison;
 use super::source::{self, PAGE_BYTES, PAGE_UNITS, Source};
 use super::vtable::VTable;
 
@@ -184,6 +185,9 @@ impl PageRef {
         unsafe {
             table.cast::<Page>().write(page);
             source::set_word(base, table.as_ptr().cast());
+        }
+        if !large {
+            poison::free(base, PAGE_BYTES);
         }
         Some(Self(table.cast()))
     }
@@ -554,6 +558,8 @@ impl PageRef {
             }
             // SAFETY: the unit is one of the run's.
             if unsafe { source.take_units(self.base, unit..unit + 1) } {
+                // SAFETY: as above.
+                poison::free(unsafe { self.base.add(unit * UNIT_BYTES) }, UNIT_BYTES);
                 self.released.set(self.released.get() & !mask);
                 taken = true;
             }

@@ -5,6 +5,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::ptr::NonNull;
 
 use super::page::PageRef;
+use super::poison;
 use super::vtable::VTable;
 
 /// The pages of one vtable and size class.
@@ -85,11 +86,13 @@ impl Space {
         }
         self.free.set(free & (free - 1));
         // SAFETY: the cell of each reserved bit lies in the open page.
-        Some(unsafe {
+        let cell = unsafe {
             self.word_base
                 .get()
                 .add(free.trailing_zeros() as usize * self.cell_bytes)
-        })
+        };
+        poison::used(cell, self.cell_bytes);
+        Some(cell)
     }
 
     /// Makes cells that were reserved in the open page the ones to hand out.

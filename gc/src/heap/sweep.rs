@@ -3,6 +3,7 @@
 use super::context::{Context, Phase};
 use super::meter::Meter;
 use super::page::{Bit, PageRef};
+use super::poison;
 use super::source::{PAGE_BYTES, Source};
 use super::space::Space;
 use super::special::Stage;
@@ -185,6 +186,7 @@ impl Context {
                     // SAFETY: the object has been dropped.
                     unsafe { zeal::poison(object, page.cell_bytes) };
                 }
+                poison::free(object, page.cell_bytes);
             } else if meter.is_empty() {
                 return false;
             }
@@ -206,7 +208,7 @@ impl Context {
         page: PageRef,
         wanted: bool,
     ) -> bool {
-        if self.zeal.is_some() {
+        if self.zeal.is_some() || cfg!(asan) {
             self.poison_dead(page);
         }
         let swept = page.sweep();
@@ -243,8 +245,12 @@ impl Context {
     fn poison_dead(&self, page: PageRef) {
         let mut from = 0;
         while let Some(index) = page.next_dead(from) {
-            // SAFETY: the object is dead, and dropped or in no need of it.
-            unsafe { zeal::poison(page.cell(index), page.cell_bytes) };
+            let cell = page.cell(index);
+            if self.zeal.is_some() {
+                // SAFETY: the object is dead, and dropped or in no need of it.
+                unsafe { zeal::poison(cell, page.cell_bytes) };
+            }
+            poison::free(cell, page.cell_bytes);
             from = index + 1;
         }
     }
