@@ -4,7 +4,7 @@
 mod machine;
 mod support;
 
-use machine::{HANDLES, KINDS, Machine, Op, Path, ROOTS, WIDTH, decode};
+use machine::{HANDLES, KINDS, Machine, Op, Path, ROOTS, STRINGS, WIDTH, decode};
 use proptest::prelude::*;
 
 fn path() -> impl Strategy<Value = Path> {
@@ -31,7 +31,13 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (0..HANDLES).prop_map(|handle| Op::Unstash { handle }),
         1 => (0..HANDLES, 0..ROOTS).prop_map(|(handle, root)| Op::Fetch { handle, root }),
         2 => path().prop_map(|node| Op::Push { node }),
-        2 => root.prop_map(|root| Op::Pop { root }),
+        2 => root.clone().prop_map(|root| Op::Pop { root }),
+        3 => (path(), path()).prop_map(|(key, value)| Op::Pair { key, value }),
+        1 => path().prop_map(|key| Op::Unpair { key }),
+        2 => path().prop_map(|node| Op::Register { node }),
+        2 => root.prop_map(|root| Op::Finalize { root }),
+        2 => (0u8..16, 0..STRINGS).prop_map(|(text, place)| Op::Intern { text, place }),
+        1 => (0usize..64, path()).prop_map(|(slot, node)| Op::Poke { slot, node }),
         1 => any::<u8>().prop_map(|count| Op::Garbage { count }),
         14 => (1u16..4000).prop_map(|bytes| Op::Step { bytes }),
         2 => Just(Op::Start),

@@ -8,17 +8,20 @@ mod model;
 mod program;
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 
 use sleepy_gc::{
     Arena, Budget, Collect, DynamicRoot, DynamicRootSet, Gc, GcWeak, Mutation, Rootable,
     barrier::{field, unlock},
-    collections::{GcMap, GcTail, GcVec, LateStack},
+    collections::{GcMap, GcTail, GcVec, InternSet, LateStack},
+    ephemeron::{EphemeronMap, Weakness},
+    finalize::FinalizerQueue,
     lock::{Lock, RefLock},
 };
 
 use crate::support::{Census, Token, collect_all};
 use model::{Model, place};
-pub use program::{HANDLES, KINDS, Kind, Op, Path, ROOTS, WIDTH, decode};
+pub use program::{HANDLES, KINDS, Kind, Op, Path, ROOTS, STRINGS, WIDTH, decode};
 
 #[derive(Collect)]
 #[collect(no_drop)]
@@ -37,6 +40,20 @@ struct Node<'gc> {
     token: Token,
 }
 
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for Node<'_> {}
+
+impl Hash for Node<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.number.hash(state);
+    }
+}
+
 type NodeRef<'gc> = Gc<'gc, Node<'gc>>;
 
 #[derive(Collect)]
@@ -45,6 +62,20 @@ struct Root<'gc> {
     nodes: Gc<'gc, RefLock<Vec<Option<NodeRef<'gc>>>>>,
     stack: LateStack<'gc, Option<NodeRef<'gc>>>,
     handles: DynamicRootSet<'gc>,
+    pairs: EphemeronMap<'gc, NodeRef<'gc>, NodeRef<'gc>>,
+    queue: FinalizerQueue<'gc, Node<'gc>>,
+    strings: InternSet<'gc, u32>,
+    kept: GcVec<'gc, Option<GcTail<'gc, u32, u8>>>,
+}
+
+/// What an interned string says.
+fn text_of(text: u8) -> Vec<u8> {
+    vec![text; 1 + usize::from(text) * 3]
+}
+
+/// Strings collide, in their places or altogether.
+fn hash_of(text: u8) -> u32 {
+    u32::from(text % 4) << 30 | u32::from(text / 8)
 }
 
 type Handle = DynamicRoot<Rootable!['a => Node<'a>]>;
@@ -182,6 +213,14 @@ impl Machine {
                 nodes: Gc::new(mc, RefLock::new(vec![None; ROOTS])),
                 stack: LateStack::new(mc, 4, None),
                 handles: DynamicRootSet::new(mc),
+                pairs: EphemeronMap::new(mc, Weakness::Keys),
+                queue: FinalizerQueue::new(mc),
+                strings: InternSet::new(),
+                kept: {
+                    let kept = GcVec::new();
+                    kept.try_resize(mc, STRINGS, None).expect("there is memory");
+                    kept
+                },
             }),
             census: Census::default(),
             handles: [const { None }; HANDLES],
@@ -414,6 +453,62 @@ impl Machine {
                     });
                 }
             }
+            Op::Pair { key, value } => {
+                if let (Some(key), Some(value)) = (model.walk(key), model.walk(value)) {
+                    model.pairs.insert(key, value);
+                }
+                arena.mutate(|mc, root| {
+                    if let (Some(key), Some(value)) = (walk(root, key), walk(root, value)) {
+                        root.pairs.insert(mc, key, value);
+                    }
+                });
+            }
+            Op::Unpair { key } => {
+                let wanted = model.walk(key).and_then(|key| model.pairs.remove(&key));
+                let found = arena.mutate(|mc, root| {
+                    let value = walk(root, key).and_then(|key| root.pairs.remove(mc, &key));
+                    value.map(|value| value.number)
+                });
+                assert_eq!(found, wanted);
+            }
+            Op::Register { node } => arena.mutate(|mc, root| {
+                if let Some(node) = walk(root, node) {
+                    root.queue.register(mc, node);
+                }
+            }),
+            Op::Finalize { root } => {
+                let found = arena.mutate(|mc, heap| {
+                    let node = heap.queue.pop(mc)?;
+                    heap.nodes.borrow_mut(mc)[*root] = Some(node);
+                    Some(node.number)
+                });
+                if found.is_some() {
+                    model.roots[*root] = found;
+                }
+            }
+            Op::Intern { text, place } => {
+                model.strings[*place] = Some(*text);
+                let (bytes, hash) = (text_of(*text), hash_of(*text));
+                arena.mutate(|mc, root| {
+                    let found = root.strings.find(mc, hash, &bytes);
+                    let string = found.unwrap_or_else(|| {
+                        let string = GcTail::from_slice(mc, hash, &bytes);
+                        root.strings.insert(mc, hash, string);
+                        string
+                    });
+                    root.kept.set(mc, *place, Some(string));
+                });
+            }
+            Op::Poke { slot, node } => {
+                if !model.stack.is_empty() {
+                    let slot = slot % model.stack.len();
+                    model.stack[slot] = model.walk(node);
+                    arena.mutate(|mc, root| {
+                        let window = root.stack.slots(mc, slot..slot + 1);
+                        window.expect("it was pushed")[0].set(walk(root, node));
+                    });
+                }
+            }
             Op::Garbage { count } => arena.mutate(|mc, _| {
                 for n in 0..*count {
                     Gc::new(mc, [n; 40]);
@@ -440,7 +535,17 @@ impl Machine {
 
     /// Everything that the model can reach is there and whole.
     fn check(&self) {
-        self.arena.mutate(|_, root| {
+        self.arena.mutate(|mc, root| {
+            for (string, wanted) in root.kept.iter().zip(&self.model.strings) {
+                assert_eq!(
+                    string.map(|string| string.tail()),
+                    wanted.map(text_of).as_deref()
+                );
+                if let Some(string) = string {
+                    let found = root.strings.find(mc, *string.header(), string.tail());
+                    assert!(found.is_some_and(|found| GcTail::ptr_eq(found, string)));
+                }
+            }
             let mut seen = BTreeMap::new();
             let mut queue: Vec<(u32, NodeRef<'_>)> = Vec::new();
             for (at, wanted) in self.model.roots.iter().enumerate() {
@@ -458,6 +563,10 @@ impl Machine {
                 match seen.insert(number, Gc::as_ptr(node)) {
                     Some(before) => assert_eq!(before, Gc::as_ptr(node)),
                     None => {
+                        let wanted = self.model.pairs.get(&number).copied();
+                        let value = root.pairs.get(mc, &node);
+                        assert_eq!(value.map(|value| value.number), wanted);
+                        queue.extend(wanted.zip(value));
                         for kind in KINDS {
                             let edges: BTreeMap<usize, u32> =
                                 self.model.edges_of(number, kind).collect();
@@ -485,8 +594,24 @@ impl Machine {
     /// Compares both sides for the last time.
     pub fn finish(mut self) {
         self.check();
-        collect_all(&mut self.arena);
+        // Nothing is left that is to come back.
+        loop {
+            collect_all(&mut self.arena);
+            let came_back = self
+                .arena
+                .mutate(|mc, root| std::iter::from_fn(|| root.queue.pop(mc)).count());
+            if came_back == 0 {
+                break;
+            }
+        }
         self.check();
+        let reachable = self.model.reachable();
+        let pairs = self
+            .model
+            .pairs
+            .keys()
+            .filter(|key| reachable.contains(key));
+        assert_eq!(self.arena.mutate(|_, root| root.pairs.len()), pairs.count());
         assert_eq!(
             self.census.alive(),
             self.model.reachable().len(),

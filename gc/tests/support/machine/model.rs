@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::program::{HANDLES, KINDS, Kind, Path, ROOTS};
+use super::program::{HANDLES, KINDS, Kind, Path, ROOTS, STRINGS};
 
 /// The naive side.
 #[derive(Default)]
@@ -13,6 +13,9 @@ pub struct Model {
     /// What handles outside of the arena keep.
     pub handles: [Option<u32>; HANDLES],
     pub weak: BTreeMap<u32, u32>,
+    /// Entries of the weak map.
+    pub pairs: BTreeMap<u32, u32>,
+    pub strings: [Option<u8>; STRINGS],
     pub next: u32,
 }
 
@@ -40,6 +43,7 @@ impl Model {
             .collect();
         let mut queue: VecDeque<u32> = found.iter().copied().collect();
         while let Some(node) = queue.pop_front() {
+            queue.extend(self.pairs.get(&node).filter(|&&value| found.insert(value)));
             queue.extend(
                 self.edges[&node]
                     .values()

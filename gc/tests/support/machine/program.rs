@@ -6,6 +6,8 @@ pub const WIDTH: usize = 4;
 pub const ROOTS: usize = 8;
 /// How many handles there are outside of the arena.
 pub const HANDLES: usize = 4;
+/// How many interned strings are kept.
+pub const STRINGS: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -106,6 +108,32 @@ pub enum Op {
     Pop {
         root: usize,
     },
+    /// An entry of the weak map, whose value lives as long as its key.
+    Pair {
+        key: Path,
+        value: Path,
+    },
+    Unpair {
+        key: Path,
+    },
+    /// The node comes back when it is unreachable.
+    Register {
+        node: Path,
+    },
+    /// One that has come back is given to a root.
+    Finalize {
+        root: usize,
+    },
+    /// A string is interned, and kept at a place.
+    Intern {
+        text: u8,
+        place: usize,
+    },
+    /// A window below the top, with a node stored into its slot.
+    Poke {
+        slot: usize,
+        node: Path,
+    },
     /// Many objects that nobody keeps.
     Garbage {
         count: u8,
@@ -152,7 +180,7 @@ pub fn decode(bytes: &[u8]) -> Vec<Op> {
     let mut tape = Tape(bytes.iter());
     let mut ops = Vec::new();
     while tape.0.len() > 0 {
-        ops.push(match tape.number(36) {
+        ops.push(match tape.number(42) {
             0..4 => Op::New {
                 root: tape.number(ROOTS),
                 child: tape.number(ROOTS),
@@ -218,6 +246,25 @@ pub fn decode(bytes: &[u8]) -> Vec<Op> {
                     handle: tape.number(HANDLES),
                     root: tape.number(ROOTS),
                 },
+            },
+            36 | 37 => Op::Pair {
+                key: tape.path(),
+                value: tape.path(),
+            },
+            38 => match tape.number(3) {
+                0 => Op::Unpair { key: tape.path() },
+                _ => Op::Poke {
+                    slot: tape.number(64),
+                    node: tape.path(),
+                },
+            },
+            39 => Op::Register { node: tape.path() },
+            40 => Op::Finalize {
+                root: tape.number(ROOTS),
+            },
+            41 => Op::Intern {
+                text: tape.number(16) as u8,
+                place: tape.number(STRINGS),
             },
             22 => Op::Garbage {
                 count: tape.number(256) as u8,
