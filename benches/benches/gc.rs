@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use sleepy_benches::graph::{Chain, Tree, chain_arena, tree_arena};
-use sleepy_gc::{Arena, Budget, Gc, Rootable, Static};
+use sleepy_benches::graph::{Chain, Node, Tree, array_arena, chain_arena, tree_arena};
+use sleepy_gc::{Arena, Budget, CollectionPhase, Gc, Rootable, Static};
 
 /// Short-lived objects of 16 bytes, collected as the debt asks.
 fn small_short_lived(c: &mut Criterion) {
@@ -72,6 +72,63 @@ fn full_cycle(c: &mut Criterion) {
     group.finish();
 }
 
+/// A cycle over one large array, in short steps; and the end of a heap.
+fn array_and_end(c: &mut Criterion) {
+    const CELLS: usize = 1_000_000;
+    let mut group = c.benchmark_group("large");
+    group.sample_size(10);
+    group.throughput(Throughput::Elements(CELLS as u64));
+    group.bench_function("array of a million, in steps of 15 us", |b| {
+        let mut arena = array_arena(CELLS);
+        arena.finish_cycle();
+        b.iter(|| {
+            arena.start_cycle();
+            while arena.has_work() {
+                arena.step(Budget::Time(Duration::from_micros(15)));
+            }
+        });
+    });
+    group.bench_function("drop a million cells", |b| {
+        b.iter_batched(|| chain_arena(CELLS), drop, BatchSize::PerIteration);
+    });
+    group.finish();
+}
+
+/// Stores into objects, through the write barrier.
+fn writes(c: &mut Criterion) {
+    const NODES: usize = 100_000;
+    const WRITES: usize = 1_000;
+    let mut group = c.benchmark_group("writes");
+    group.throughput(Throughput::Elements(WRITES as u64));
+    for marking in [false, true] {
+        let name = if marking { "while marking" } else { "asleep" };
+        group.bench_function(name, |b| {
+            let mut arena = array_arena(NODES);
+            arena.finish_cycle();
+            let mut place = 0;
+            b.iter(|| {
+                if marking && arena.collection_phase() != CollectionPhase::Marking {
+                    arena.finish_cycle();
+                    arena.start_cycle();
+                }
+                if marking {
+                    arena.step(Budget::Work(4096));
+                }
+                arena.mutate(|mc, root| {
+                    for _ in 0..WRITES {
+                        place = (place + 7_919) % NODES;
+                        let (from, to) = (root.nodes.get(place), root.nodes.get(NODES - 1 - place));
+                        if let (Some(from), Some(to)) = (from, to) {
+                            Node::set(from, mc, to);
+                        }
+                    }
+                });
+            });
+        });
+    }
+    group.finish();
+}
+
 /// Lists pushed and dropped while others stay live.
 fn list_churn(c: &mut Criterion) {
     const CELLS: u64 = 10_000;
@@ -121,6 +178,8 @@ criterion_group!(
     small_short_lived,
     binary_tree,
     full_cycle,
+    array_and_end,
+    writes,
     list_churn,
     boundaries
 );

@@ -1,6 +1,8 @@
 //! The object graphs that the benches build.
 
-use sleepy_gc::{Arena, Collect, Gc, Mutation, Rootable};
+use sleepy_gc::barrier::unlock;
+use sleepy_gc::collections::GcVec;
+use sleepy_gc::{Arena, Collect, Gc, Lock, Mutation, Rootable};
 
 /// A node of a binary tree without payload.
 #[derive(Collect)]
@@ -87,6 +89,40 @@ pub fn chain_arena(cells: usize) -> Arena<Rootable![ChainRoot<'_>]> {
     })
 }
 
+/// A node that points to another.
+#[derive(Collect)]
+#[collect(no_drop)]
+pub struct Node<'gc> {
+    edge: Lock<Option<Gc<'gc, Node<'gc>>>>,
+}
+
+impl<'gc> Node<'gc> {
+    /// Stores the edge.
+    pub fn set(this: Gc<'gc, Self>, mc: &Mutation<'gc>, to: Gc<'gc, Self>) {
+        unlock!(Gc::write(mc, this), Node, edge).set(Some(to));
+    }
+}
+
+/// The root of an arena that holds an array of nodes.
+#[derive(Collect)]
+#[collect(no_drop)]
+pub struct ArrayRoot<'gc> {
+    /// The nodes.
+    pub nodes: GcVec<'gc, Gc<'gc, Node<'gc>>>,
+}
+
+/// An arena with an array of `nodes` nodes.
+pub fn array_arena(nodes: usize) -> Arena<Rootable![ArrayRoot<'_>]> {
+    Arena::new(|mc| {
+        let array = GcVec::new();
+        for _ in 0..nodes {
+            let edge = Lock::new(None);
+            array.push(mc, Gc::new(mc, Node { edge }));
+        }
+        ArrayRoot { nodes: array }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,5 +137,13 @@ mod tests {
         assert_eq!(nodes, 63);
         let sum = chain_arena(1_000).mutate(|_, root| root.head.map_or(0, |c| c.sum()));
         assert_eq!(sum, 499_500);
+        let nodes = array_arena(1_000).mutate(|mc, root| {
+            if let (Some(first), Some(last)) = (root.nodes.get(0), root.nodes.last()) {
+                Node::set(first, mc, last);
+                assert!(first.edge.get().is_some_and(|to| Gc::ptr_eq(to, last)));
+            }
+            root.nodes.len()
+        });
+        assert_eq!(nodes, 1_000);
     }
 }

@@ -2,11 +2,8 @@
 
 use clap::Parser;
 use driver::{Error, collect};
-use indicatif::ProgressBar;
-use peers_common::cargo;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 /// Runs every workload on every collector, in fresh processes, interleaved, and writes a table.
 #[derive(Parser)]
@@ -21,7 +18,7 @@ struct Options {
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// What has used so many CPU seconds is not run again
-    #[arg(long, default_value_t = 12.0)]
+    #[arg(long, default_value_t = collect::ENOUGH_S)]
     enough_s: f64,
     /// One round of small sizes: does everything run?
     #[arg(long)]
@@ -47,18 +44,18 @@ fn main() -> ExitCode {
 
 /// Returns whether every run gave an answer, and all the same.
 fn run(options: &Options) -> Result<bool, Error> {
-    let plan = collect::Plan {
+    let mut plan = collect::Plan {
         workloads: collect::workloads(&options.only)?,
         entrants: collect::entrant::select(&options.peers)?,
-        rounds: if options.quick { 1 } else { options.rounds },
+        rounds: options.rounds,
         enough_s: options.enough_s,
-        quick: options.quick,
+        quick: false,
     };
+    if options.quick {
+        plan = plan.quick();
+    }
     if !options.no_build {
-        let bar = ProgressBar::new_spinner().with_message("building the collectors");
-        bar.enable_steady_tick(Duration::from_millis(100));
-        cargo::build("collect")?;
-        bar.finish_and_clear();
+        collect::build()?;
     }
     collect::compare(&plan, options.out.as_deref())
 }

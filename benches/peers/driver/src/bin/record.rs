@@ -1,12 +1,12 @@
-//! Makes the whole record: the workloads, then everything about waits.
+//! Makes the whole record: the workloads, everything about waits, then the collectors.
 
 use clap::Parser;
-use driver::{Error, compare_to, peers, plan};
+use driver::{Error, collect, compare_to, peers, plan};
 use peers_common::record::Context;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Compares the allocators in everything, and writes tables and JSON.
+/// Compares the allocators in everything, and the collectors, and writes tables and JSON.
 #[derive(Parser)]
 struct Options {
     /// The folder for tables and JSON
@@ -21,6 +21,9 @@ struct Options {
     /// How often each peer runs each program that waits
     #[arg(long, default_value_t = 3)]
     loop_rounds: usize,
+    /// How often each collector runs each workload
+    #[arg(long, default_value_t = 3)]
+    collector_rounds: usize,
     /// One round of tiny sizes: does everything run?
     #[arg(long)]
     quick: bool,
@@ -40,7 +43,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns whether every run of the workloads gave an answer.
+/// Returns whether every run of the workloads gave an answer, and the collectors' the same.
 fn run(options: &Options) -> Result<bool, Error> {
     let variants = peers::select(&options.peers)?;
     let ready = peers::ready(&variants, !options.no_build)?;
@@ -62,5 +65,12 @@ fn run(options: &Options) -> Result<bool, Error> {
         peers: ready,
     })
     .map_err(Error::Loops)?;
-    Ok(complete)
+    if !options.no_build {
+        collect::build()?;
+    }
+    let mut plan = collect::Plan::whole(options.collector_rounds);
+    if options.quick {
+        plan = plan.quick();
+    }
+    Ok(collect::compare(&plan, Some(&options.out))? && complete)
 }

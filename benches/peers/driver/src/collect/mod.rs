@@ -41,6 +41,43 @@ pub struct Plan {
     pub quick: bool,
 }
 
+/// CPU seconds after which a cell is not run again, unless told otherwise.
+pub const ENOUGH_S: f64 = 12.0;
+
+impl Plan {
+    /// Everything.
+    pub fn whole(rounds: usize) -> Self {
+        Self {
+            workloads: WORKLOADS.iter().collect(),
+            entrants: entrant::ENTRANTS.to_vec(),
+            rounds,
+            enough_s: ENOUGH_S,
+            quick: false,
+        }
+    }
+
+    /// The same with one round of small sizes, which shows that everything runs.
+    pub fn quick(self) -> Self {
+        Self {
+            rounds: 1,
+            quick: true,
+            ..self
+        }
+    }
+}
+
+/// Builds the binaries.
+///
+/// # Errors
+/// [`Error::Build`].
+pub fn build() -> Result<(), Error> {
+    let bar = ProgressBar::new_spinner().with_message("building the collectors");
+    bar.enable_steady_tick(Duration::from_millis(100));
+    cargo::build("collect")?;
+    bar.finish_and_clear();
+    Ok(())
+}
+
 /// The workloads that the filter leaves; an empty one leaves all.
 ///
 /// # Errors
