@@ -1,6 +1,6 @@
 //! Where this crate's own face meets the core: vtables are made of [`Collect`], and the core's marker is a [`Trace`].
 //!
-//! `heap` knows neither trait, nor `Gc`, nor `Mutation`.
+//! `heap` knows neither trait, nor `Gc`, nor `Mutation`; another face stands on it through [`raw`](crate::raw).
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;

@@ -92,6 +92,7 @@ pub mod lock;
 pub mod metrics;
 mod mutation;
 pub mod pacing;
+pub mod raw;
 pub mod send_root;
 mod static_;
 pub mod step;

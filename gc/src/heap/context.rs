@@ -45,7 +45,7 @@ pub(super) struct Cached {
 pub(super) const CACHE_PLACES: usize = 128;
 
 /// The state of an arena's heap and collector. All of it is interior-mutable: callbacks hold it shared.
-pub(crate) struct Context {
+pub struct Context {
     /// Bytes that may be allocated before a step is due; negative: one is due.
     pub(super) credit: Cell<isize>,
     /// Whether stores raise barriers: in `Marking` and `Marked`.

@@ -20,7 +20,7 @@ pub(crate) struct RootTrace {
 
 /// How far a call goes.
 #[derive(Clone, Copy)]
-pub(crate) enum Goal {
+pub enum Goal {
     /// Pay the debt that is due.
     Debt,
     /// Pay the debt that is due, up to the end of marking.

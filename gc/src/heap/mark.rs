@@ -24,7 +24,7 @@ const TICKS_PER_WAIT: usize = 8;
 const LATE_SLACK_BYTES: usize = 1 << 20;
 
 /// The collector's own tracer.
-pub(crate) struct Marker {
+pub struct Marker {
     context: NonNull<Context>,
     /// Whether the trace under way comes from the queue of stacks.
     late: bool,
@@ -84,7 +84,7 @@ impl Marker {
     }
 
     #[inline(always)]
-    fn context(&self) -> &Context {
+    pub(crate) fn context(&self) -> &Context {
         // SAFETY: a marker lives within a method of its context.
         unsafe { self.context.as_ref() }
     }

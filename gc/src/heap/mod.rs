@@ -5,7 +5,8 @@
 //! Context ─▶ cache ─▶ Space (vtable, class) ─▶ open Page ─▶ reserved cells
 //! ```
 //!
-//! The core knows vtables: no `Collect`, no `Gc`, no `Mutation`. These are the face's, which stands on it (`face.rs`).
+//! The core knows vtables: no `Collect`, no `Gc`, no `Mutation`. These are the face's, which stands on it (`face.rs`), as another
+//! can (`raw`).
 //!
 //! One noun a file: `source` (memory), `page` (side tables), `space` (pages of a type), `alloc`, `mark`, `special` (weak
 //! containers), `sweep`, `cycle` (phases), `context` (the state of it all).
@@ -35,13 +36,14 @@ mod zeal;
 
 use std::ptr::NonNull;
 
-pub(crate) use context::Context;
-pub(crate) use cycle::{Goal, RootTrace};
+pub use context::Context;
+pub use cycle::Goal;
+pub(crate) use cycle::RootTrace;
 pub(crate) use delegate::{Door, Owned};
-pub(crate) use mark::Marker;
+pub use mark::Marker;
 pub(crate) use special::{Link, Stage, WeakOps};
 pub(crate) use tail::Tail;
-pub(crate) use vtable::{DROPPED, VTable};
+pub use vtable::{DROPPED, VTable};
 pub use zeal::set_zeal;
 
 /// Whether the value of an object that a weak pointer names is still there.

@@ -4,14 +4,14 @@ use std::ptr::NonNull;
 
 use super::Marker;
 
-/// Where [`VTable::drop`] stands when nothing is left to drop.
-pub(crate) const DROPPED: usize = usize::MAX;
+/// What a vtable's `drop` stores in its second argument when nothing is left to drop.
+pub const DROPPED: usize = usize::MAX;
 
 /// The collector's view of a type.
 ///
 /// Aligned so that the low bits of its address are free for a size class: the two together key a space of pages.
 #[repr(align(128))]
-pub(crate) struct VTable {
+pub struct VTable {
     /// Bytes of an object; 0 where they differ from object to object ([`Tail`]).
     pub(crate) object_bytes: usize,
     /// Alignment of an object.
