@@ -107,3 +107,27 @@ impl Watch {
         self.nap = (self.nap * 2).min(LONGEST_NAP);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// As on a kernel without process descriptors, or without one to spare.
+    #[test]
+    fn without_a_descriptor_a_child_is_looked_at_again_and_again() {
+        let mut child = Command::new("sleep").arg("0.05").spawn().unwrap();
+        let mut watch = Watch::new();
+        let mut naps = 0;
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            watch.block(None, None, || None);
+            naps += 1;
+        };
+        assert!(status.success());
+        // Of 0.1, 0.2, 0.4 … ms, then 5 ms; the sleep may have been over before the first.
+        assert!(naps < 50, "{naps}");
+    }
+}

@@ -2,6 +2,8 @@
 //!
 //! Pure: durations come in as arguments.
 
+use std::fmt;
+
 use super::policy::{Policy, ns_of};
 
 /// A place that waits: the kind of wait and what it waits for.
@@ -62,6 +64,24 @@ impl Sites {
         let mut history = self.history(id);
         history.observe(waited_ns);
         self.slots[id.slot()] = Some((id, history));
+    }
+}
+
+impl fmt::Display for Sites {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (id, history) in self.slots.iter().flatten() {
+            let us = |ns: u64| ns as f64 / 1e3;
+            writeln!(
+                f,
+                "  {:?} {:#x}: {} waits, mean {:.1} µs, hardly one below {:.1} µs",
+                id.kind,
+                id.object,
+                history.waits,
+                us(history.mean_ns),
+                us(history.short_ns)
+            )?;
+        }
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The one loop that every kind of wait goes through, and the state it keeps between waits.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::bell::Bell;
@@ -26,6 +27,8 @@ pub struct Sleeper {
     stats: SleepStats,
     /// Where the last step left the collector: for collectors that do not tell their phase.
     phase: Option<CollectionPhase>,
+    /// What was alive after the last cycle that was seen.
+    live_bytes: usize,
     /// When the machine was looked at; 0 where that is too long ago to count.
     machine_read_ns: u64,
     interrupt: Option<fn() -> bool>,
@@ -141,6 +144,7 @@ impl Sleeper {
             start: StartRule::default(),
             stats: SleepStats::default(),
             phase: None,
+            live_bytes: 0,
             machine_read_ns: 0,
             interrupt: None,
             bell: None,
@@ -588,12 +592,46 @@ impl Sleeper {
             true => c.hint().live_bytes,
             false => 0,
         };
+        if progress.finished_cycle {
+            self.live_bytes = live_bytes;
+        }
         self.start
             .stepped(&self.policy, progress, spent_ns, live_bytes);
     }
 
     fn is_interrupted(&self) -> bool {
         self.interrupt.is_some_and(|check| check())
+    }
+}
+
+/// The state of the policy, for people: what is allowed, what the last cycle has cost, what must be allocated for the next one, and what
+/// is known of each place that waits.
+///
+/// ```
+/// use sleepy_gc::idle::{Policy, Sleeper};
+/// println!("{}", Sleeper::new(Policy::default()));
+/// ```
+impl fmt::Display for Sleeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Switches {
+            sweep,
+            mark,
+            start,
+            park,
+        } = self.policy.switches;
+        writeln!(
+            f,
+            "may sweep {sweep}, mark {mark}, start {start}, park {park}"
+        )?;
+        writeln!(f, "{}", self.start)?;
+        let [ordinary, long] = self.start.needed_bytes(&self.policy, self.live_bytes);
+        writeln!(
+            f,
+            "a cycle starts after {} KiB, in a long wait after {} KiB",
+            ordinary / 1024,
+            long / 1024
+        )?;
+        write!(f, "{}", self.sites)
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Pure: times and counters come in as arguments. The rule is on [`Policy`].
 
+use std::fmt;
+
 use super::collector::{IdleHint, StackDepth};
 use super::policy::{Policy, ns_of};
 use crate::step::Progress;
@@ -105,21 +107,29 @@ impl StartRule {
         if deep && !long {
             return false;
         }
-        let (floor_bytes, ns_per_kib) = match long {
-            true => (policy.long_start_bytes, policy.long_price_ns_per_kib),
-            false => (policy.start_bytes, policy.price_ns_per_kib),
-        };
-        let ns_per_kib = ns_per_kib.saturating_mul(u64::from(self.prices.0)) / 100;
-        let paid_for_bytes = self.cost_ns(hint.live_bytes).saturating_mul(1024) / ns_per_kib.max(1);
-        // One miss may be the program's start, or a heap that has just grown: it is forgiven.
-        let backoff = self.misses.saturating_sub(1);
-        let needed_bytes = (floor_bytes as u64).max(paid_for_bytes) << backoff;
-        hint.allocated_bytes_since_cycle as u64 >= needed_bytes.max(1)
+        let [ordinary, in_long] = self.needed_bytes(policy, hint.live_bytes);
+        let needed_bytes = if long { in_long } else { ordinary };
+        hint.allocated_bytes_since_cycle as u64 >= needed_bytes
     }
 
     /// Sets what the machine makes of the policy's prices, in percent.
     pub(super) fn set_price_percent(&mut self, percent: u32) {
         self.prices = Prices(percent);
+    }
+
+    /// Bytes that must have been allocated for a start, beside this much alive: in an ordinary wait, and in a long one.
+    pub(super) fn needed_bytes(&self, policy: &Policy, live_bytes: usize) -> [u64; 2] {
+        [false, true].map(|long| {
+            let (floor_bytes, ns_per_kib) = match long {
+                true => (policy.long_start_bytes, policy.long_price_ns_per_kib),
+                false => (policy.start_bytes, policy.price_ns_per_kib),
+            };
+            let ns_per_kib = ns_per_kib.saturating_mul(u64::from(self.prices.0)) / 100;
+            let paid_for_bytes = self.cost_ns(live_bytes).saturating_mul(1024) / ns_per_kib.max(1);
+            // One miss may be the program's start, or a heap that has just grown: it is forgiven.
+            let backoff = self.misses.saturating_sub(1);
+            ((floor_bytes as u64).max(paid_for_bytes) << backoff).max(1)
+        })
     }
 
     /// What a cycle would cost with this much alive.
@@ -192,6 +202,28 @@ impl StartRule {
     }
 }
 
+impl fmt::Display for StartRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.last {
+            None => write!(f, "no cycle seen yet")?,
+            Some(Cost {
+                spent_ns,
+                live_bytes,
+            }) => write!(
+                f,
+                "last cycle {:.3} ms with {} KiB alive",
+                spent_ns as f64 / 1e6,
+                live_bytes / 1024
+            )?,
+        }
+        write!(
+            f,
+            ", unproductive in a row {}, prices {} %",
+            self.misses, self.prices.0
+        )
+    }
+}
+
 fn tells_allocation(hint: &IdleHint) -> bool {
     hint.allocated_bytes_since_cycle != 0 || hint.live_bytes != 0
 }
@@ -199,3 +231,7 @@ fn tells_allocation(hint: &IdleHint) -> bool {
 #[cfg(test)]
 #[path = "start_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "start_props.rs"]
+mod props;

@@ -176,3 +176,20 @@ fn forced_steps_are_counted_apart() {
     assert_eq!((stats.forced_steps, stats.steps), (1, 3));
     assert!(stats.idle_share() > 0.0 && stats.idle_share() < 1.0);
 }
+
+#[test]
+fn what_the_policy_knows_can_be_printed() {
+    let mut sleeper = Sleeper::new(policy());
+    let mut c = allocated(64 << 20);
+    wait_10_ms(&mut sleeper, &mut c);
+    let text = sleeper.to_string();
+    for part in [
+        "may sweep true, mark true, start true, park true",
+        "last cycle ",
+        "unproductive in a row ",
+        "a cycle starts after ",
+        "FdReadable ",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}

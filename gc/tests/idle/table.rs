@@ -228,12 +228,14 @@ fn a_contended_lock_is_given_up_and_not_collected_under() {
 fn wait_behind(guard: &GilGuard<'static, Recorder>, trigger: Trigger) -> thread::JoinHandle<()> {
     let gil = GilGuard::gil(guard);
     let other = thread::spawn(move || {
-        let _guard = gil.lock();
-        thread::sleep(5 * MS);
-        trigger();
+        let guard = gil.lock();
+        // A thread of its own: it may wait for what the wait has got.
+        let event = after(5 * MS, trigger);
         while !gil.contended() {
             thread::yield_now();
         }
+        drop(guard);
+        event.join().unwrap();
     });
     while !gil.contended() {
         thread::yield_now();

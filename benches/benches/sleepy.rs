@@ -1,0 +1,198 @@
+//! The five benchmarks of Ruby's Feature 14723, in Rust, with sleeping off and on. As Lua they are `interp-demo/scripts/gc_*.lua`.
+//!
+//! `cargo bench -p sleepy-benches --bench sleepy`
+
+use std::hint::black_box;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use sleepy_alloc::SleepyAlloc;
+use sleepy_gc::collections::{GcTail, GcVec};
+use sleepy_gc::idle::{Gil, GilGuard, Interest, Policy, Queue, SendArena, Sleeper, Watched};
+use sleepy_gc::{Budget, Gc, Rootable};
+
+#[global_allocator]
+static ALLOCATOR: SleepyAlloc = SleepyAlloc;
+
+/// What lives: 20,000 numbers.
+type Heap = SendArena<Rootable![GcVec<'_, Gc<'_, u64>>]>;
+
+fn heap() -> Arc<Gil<Heap>> {
+    Arc::new(Gil::new(Heap::new(|mc| {
+        let all = GcVec::new();
+        for n in 0..20_000 {
+            all.push(mc, Gc::new(mc, n));
+        }
+        all
+    })))
+}
+
+/// What a turn leaves: about 4 KiB, and the debt for it is paid where waits have not done so.
+fn make_garbage(sleeper: &mut Sleeper, arena: &mut GilGuard<'_, Heap>) {
+    arena.mutate(|mc, _| {
+        for n in 0..50 {
+            black_box(GcTail::from_slice(mc, (), &[n; 64]));
+        }
+    });
+    let debt = arena.allocation_debt();
+    if debt > 0 {
+        sleeper.forced_step(arena, Budget::Work(debt));
+    }
+}
+
+/// Another thread that sends back each byte.
+fn echo() -> (UnixStream, thread::JoinHandle<()>) {
+    let (ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
+    let thread = thread::spawn(move || {
+        let mut byte = [0];
+        while theirs.read_exact(&mut byte).is_ok() && theirs.write_all(&byte).is_ok() {}
+    });
+    (ours, thread)
+}
+
+/// Garbage, then a wait for one descriptor.
+fn io_wait(policy: Policy, turns: u64) -> Duration {
+    let (mut ours, echo) = echo();
+    let gil = heap();
+    let mut sleeper = Sleeper::new(policy);
+    let mut arena = gil.lock();
+    let begun = Instant::now();
+    for _ in 0..turns {
+        ours.write_all(b"x").expect("a write");
+        make_garbage(&mut sleeper, &mut arena);
+        let ready = sleeper.wait_fd(&mut arena, ours.as_fd(), Interest::Readable, None);
+        assert!(ready.expect("a wait"));
+        ours.read_exact(&mut [0]).expect("a read");
+    }
+    let time = begun.elapsed();
+    drop(ours);
+    echo.join().expect("the echo has ended");
+    time
+}
+
+/// Garbage, then a wait for several descriptors, of which one becomes ready.
+fn io_select(policy: Policy, turns: u64) -> Duration {
+    let (mut ours, echo) = echo();
+    let silent: Vec<_> = (0..16)
+        .map(|_| UnixStream::pair().expect("a pair"))
+        .collect();
+    let gil = heap();
+    let mut sleeper = Sleeper::new(policy);
+    let mut arena = gil.lock();
+    let begun = Instant::now();
+    for _ in 0..turns {
+        ours.write_all(b"x").expect("a write");
+        make_garbage(&mut sleeper, &mut arena);
+        let mut fds: Vec<_> = silent
+            .iter()
+            .map(|(stream, _)| Watched::new(stream.as_fd(), Interest::Readable))
+            .collect();
+        fds.push(Watched::new(ours.as_fd(), Interest::Readable));
+        let count = sleeper.wait_fds(&mut arena, &mut fds, None);
+        assert_eq!(count.expect("a wait"), 1);
+        ours.read_exact(&mut [0]).expect("a read");
+    }
+    let time = begun.elapsed();
+    drop(ours);
+    echo.join().expect("the echo has ended");
+    time
+}
+
+/// One thread joins another in slices of 10 ms; that one reads blocks of 16 KiB, each of them garbage at once.
+fn join_timeout(policy: Policy, turns: u64) -> Duration {
+    let gil = heap();
+    let begun = Instant::now();
+    let reader = {
+        let gil = Arc::clone(&gil);
+        thread::spawn(move || {
+            let mut file = std::fs::File::open("/dev/zero").expect("zeros");
+            let mut block = vec![1; 16 << 10];
+            for _ in 0..turns {
+                file.read_exact(&mut block).expect("a read");
+                let mut arena = gil.lock();
+                arena.mutate(|mc, _| {
+                    black_box(GcTail::from_slice(mc, (), &block));
+                });
+                arena.collect_debt();
+            }
+        })
+    };
+    let mut sleeper = Sleeper::new(policy);
+    while !sleeper.join(&mut gil.lock(), &reader, Some(Duration::from_millis(10))) {}
+    reader.join().expect("the reader has ended");
+    begun.elapsed()
+}
+
+/// One thread allocates, `consumers` drop what it sends through a queue of that limit.
+fn pass_on(policy: &Policy, turns: u64, consumers: usize, limit: usize) -> Duration {
+    let gil = heap();
+    let queue = Arc::new(Queue::<Vec<u8>>::bounded(limit));
+    let begun = Instant::now();
+    let consumers: Vec<_> = (0..consumers)
+        .map(|_| {
+            let (gil, queue, policy) = (Arc::clone(&gil), Arc::clone(&queue), policy.clone());
+            thread::spawn(move || {
+                let mut sleeper = Sleeper::new(policy);
+                let mut arena = gil.lock();
+                while let Ok(item) = sleeper.recv(&mut arena, &queue, None) {
+                    drop(black_box(item));
+                }
+            })
+        })
+        .collect();
+    let mut sleeper = Sleeper::new(policy.clone());
+    let mut arena = gil.lock();
+    for n in 0..turns {
+        make_garbage(&mut sleeper, &mut arena);
+        let item = vec![n as u8; 200];
+        let sent = sleeper.send(&mut arena, &queue, item, None);
+        assert!(sent.is_ok());
+    }
+    queue.close();
+    drop(arena);
+    for consumer in consumers {
+        consumer.join().expect("a consumer has ended");
+    }
+    begun.elapsed()
+}
+
+fn remote_free_spmc(policy: Policy, turns: u64) -> Duration {
+    pass_on(&policy, turns, 4, 1024)
+}
+
+fn szqueue(policy: Policy, turns: u64) -> Duration {
+    pass_on(&policy, turns, 1, 16)
+}
+
+/// The time for so many turns.
+type Benchmark = fn(Policy, u64) -> Duration;
+
+fn all(c: &mut Criterion) {
+    let benchmarks: [(&str, Benchmark); 5] = [
+        ("gc_io_wait", io_wait),
+        ("gc_io_select", io_select),
+        ("gc_join_timeout", join_timeout),
+        ("gc_remote_free_spmc", remote_free_spmc),
+        ("gc_szqueue", szqueue),
+    ];
+    for (name, benchmark) in benchmarks {
+        let mut group = c.benchmark_group(name);
+        group
+            .sample_size(10)
+            .measurement_time(Duration::from_secs(2));
+        for (mode, policy) in [("off", Policy::off()), ("on", Policy::default())] {
+            group.bench_function(mode, |b| {
+                b.iter_custom(|turns| benchmark(policy.clone(), turns));
+            });
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, all);
+criterion_main!(benches);
