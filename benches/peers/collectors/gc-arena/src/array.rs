@@ -3,7 +3,7 @@
 use crate::budget;
 use crate::table::Table;
 use collectors::list::STEP_BATCH;
-use collectors::steps::Steps;
+use collectors::steps::{Steps, cpu_ns};
 use collectors::{Figure, Outcome, Size};
 use gc_arena::arena::CollectionPhase;
 use gc_arena::metrics::Pacing;
@@ -35,6 +35,8 @@ pub fn array(size: Size, pacing: Pacing) -> Outcome {
     });
     arena.metrics().set_pacing(pacing);
     arena.finish_cycle();
+    let ((), mark_ns) = cpu_ns(|| _ = arena.finish_marking());
+    arena.finish_cycle();
     let check = arena.mutate(|_, root| root.array.at(size.live / 2).0[1]);
     let mut steps = Steps::new();
     let mut begun = false;
@@ -56,7 +58,7 @@ pub fn array(size: Size, pacing: Pacing) -> Outcome {
             break;
         }
     }
-    let outcome = Outcome::check(check);
+    let outcome = Outcome::check(check).with(Figure::MarkNs, mark_ns as f64 / size.live as f64);
     let outcome = steps.into_figures(outcome, Figure::MaxStepUs, Figure::P99StepUs);
     budget::cycle(&mut arena, outcome)
 }

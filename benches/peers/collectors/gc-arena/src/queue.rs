@@ -2,7 +2,7 @@
 
 use crate::budget;
 use collectors::list::STEP_BATCH;
-use collectors::steps::Steps;
+use collectors::steps::{Steps, cpu_ns};
 use collectors::{Figure, Outcome, Size};
 use gc_arena::arena::CollectionPhase;
 use gc_arena::metrics::Pacing;
@@ -67,6 +67,8 @@ pub fn steps(size: Size, pacing: Pacing) -> Outcome {
     });
     arena.metrics().set_pacing(pacing);
     arena.finish_cycle();
+    let ((), mark_ns) = cpu_ns(|| _ = arena.finish_marking());
+    arena.finish_cycle();
     let mut check = 0u64;
     let mut steps = Steps::new();
     for _ in 0..size.ops / STEP_BATCH {
@@ -84,7 +86,9 @@ pub fn steps(size: Size, pacing: Pacing) -> Outcome {
             arena.collection_phase() != CollectionPhase::Sleeping
         });
     }
-    let outcome = Outcome::check(check).live(size.live * 32);
+    let outcome = Outcome::check(check)
+        .live(size.live * 32)
+        .with(Figure::MarkNs, mark_ns as f64 / size.live as f64);
     let outcome = steps.into_figures(outcome, Figure::MaxStepUs, Figure::P99StepUs);
     budget::cycle(&mut arena, outcome)
 }
