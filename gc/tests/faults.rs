@@ -412,6 +412,7 @@ fn space_bytes() -> u64 {
 }
 
 #[test]
+#[cfg_attr(asan, ignore = "the sanitizer needs address space itself")]
 fn the_system_may_refuse_from_any_moment_on() {
     if let Ok(extra) = std::env::var(EXTRA_KIB) {
         let extra: u64 = extra.parse().unwrap();
