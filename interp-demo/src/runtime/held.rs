@@ -106,4 +106,8 @@ impl Collector for Held<'_> {
     fn phase(&self) -> Option<CollectionPhase> {
         self.guard.phase()
     }
+
+    fn can_delegate(&self) -> bool {
+        self.guard.can_delegate()
+    }
 }

@@ -32,7 +32,7 @@ pub use self::wait::Waiter;
 pub use self::watched::WatchedArena;
 use self::worker::Worker;
 use crate::stats::Stats;
-use crate::vm::turn::MAIN;
+use crate::vm::roster::MAIN;
 use crate::vm::{Ctx, State, Value};
 
 /// The arena's root.

@@ -11,7 +11,7 @@ use sleepy_gc::idle::{Gil, Policy, Sleeper};
 
 use super::worker::Worker;
 use super::{Options, WatchedArena};
-use crate::vm::turn::ThreadId;
+use crate::vm::roster::ThreadId;
 
 /// The state, behind the interpreter lock, and what does not change.
 pub(super) struct Shared {

@@ -8,7 +8,7 @@ use sleepy_gc::idle::{Interest, Sleeper, Watched};
 
 use super::worker::Worker;
 use super::{End, FINALIZERS_AT_ONCE, Held};
-use crate::vm::turn::{NoRest, Rest, Woken};
+use crate::vm::roster::{NoRest, Rest, Woken};
 use crate::vm::{Answer, Suspend};
 
 /// What a [`CustomWait`](crate::vm::suspend::CustomWait) works with.

@@ -154,6 +154,10 @@ impl Collector for WatchedArena {
         self.arena.phase()
     }
 
+    fn can_delegate(&self) -> bool {
+        self.arena.can_delegate()
+    }
+
     fn start_cycle(&mut self) {
         Collector::start_cycle(&mut self.arena);
     }

@@ -10,7 +10,7 @@ use sleepy_gc::idle::Sleeper;
 use super::held::Held;
 use super::shared::Shared;
 use super::{End, FINALIZERS_AT_ONCE, INTERRUPTED, is_interrupted, report};
-use crate::vm::turn::{MAIN, ThreadId};
+use crate::vm::roster::{MAIN, ThreadId};
 use crate::vm::{Ctx, Error, Exit, GcRequest, run};
 
 /// How long a thread may run on while another one wants to, before it gives way at a safe point. A thread that has waited for an

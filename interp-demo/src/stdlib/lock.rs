@@ -19,10 +19,10 @@ use super::waiting::{deadline_ns, is_over, now_ns, park, ret_why, was_rung};
 use super::{Functions, class, fill};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
+use crate::vm::roster::Ticket;
 use crate::vm::state::Ctx;
 use crate::vm::table::Table;
 use crate::vm::thread::Status;
-use crate::vm::turn::Ticket;
 use crate::vm::userdata::UserData;
 use crate::vm::value::Value;
 

@@ -22,9 +22,9 @@ use super::waiting::{moment_ns, park, ret_why, was_rung};
 use super::{Functions, class, fill, thread};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, Native, NativeResult, Outcome};
+use crate::vm::roster::Ticket;
 use crate::vm::state::Ctx;
 use crate::vm::table::Table;
-use crate::vm::turn::Ticket;
 use crate::vm::userdata::UserData;
 use crate::vm::value::Value;
 

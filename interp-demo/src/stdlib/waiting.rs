@@ -11,9 +11,9 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeFn, NativeResult};
+use crate::vm::roster::Ticket;
 use crate::vm::state::Ctx;
 use crate::vm::suspend::{Answer, Suspend};
-use crate::vm::turn::Ticket;
 use crate::vm::value::Value;
 
 /// A moment that never comes, in nanoseconds of the monotonic clock.
@@ -55,6 +55,13 @@ pub(super) fn is_over(deadline_ns: i64) -> bool {
     deadline_ns != NEVER_NS && deadline_ns <= now_ns()
 }
 
+/// How long it is until the deadline; none: for ever.
+pub(super) fn left(deadline_ns: i64) -> Option<Duration> {
+    let left_ns = deadline_ns.saturating_sub(now_ns());
+    let left = Duration::from_nanos(u64::try_from(left_ns).unwrap_or(0));
+    (deadline_ns != NEVER_NS).then_some(left)
+}
+
 /// Parks until somebody rings with the ticket, or the deadline passes.
 pub(super) fn park<'gc>(
     call: &mut Call<'gc>,
@@ -62,12 +69,7 @@ pub(super) fn park<'gc>(
     deadline_ns: i64,
     then: NativeFn,
 ) -> NativeResult<'gc> {
-    let timeout = match deadline_ns {
-        NEVER_NS => None,
-        _ => Some(Duration::from_nanos(
-            u64::try_from(deadline_ns.saturating_sub(now_ns())).unwrap_or(0),
-        )),
-    };
+    let timeout = left(deadline_ns);
     call.suspend(Suspend::Park { ticket, timeout }, then)
 }
 

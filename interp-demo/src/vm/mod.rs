@@ -3,6 +3,9 @@
 //! Nothing here recurses for a call, a metamethod, a protected call or a coroutine: all of them are frames of a
 //! [`thread::Thread`], and [`run`](run::run) goes on with whatever frame is on top. It returns to the host at safe points, so that
 //! the collector can work, and for requests that can't be met while the arena is being changed.
+//!
+//! OS threads take turns in the arena, so each type of object here is `Collect::SEND`: what it owns is values, plain data, boxes of the
+//! host that are `Send`, shared prototypes (`Arc`), and raw pointers to places in the same arena or in those prototypes.
 
 pub mod access;
 pub mod args;
@@ -20,6 +23,7 @@ mod frame;
 pub mod hooks;
 pub mod native;
 pub mod number;
+pub mod roster;
 pub mod run;
 mod slow;
 pub mod state;
@@ -27,7 +31,7 @@ pub mod string;
 pub mod suspend;
 pub mod table;
 pub mod thread;
-pub mod turn;
+pub(crate) mod turn;
 mod unwind;
 pub mod userdata;
 pub mod value;

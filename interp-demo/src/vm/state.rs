@@ -13,12 +13,12 @@ use sleepy_gc::{Collect, Gc, Mutation, SendRoot};
 use super::closure::{Closure, Function};
 use super::error::Error;
 use super::finalize::Finalizable;
+use super::roster::{MAIN, NOBODY, ThreadId};
 use super::string::{LuaStr, StrHeader};
 use super::suspend::{Answer, Suspend};
 use super::table::Table;
 use super::thread::Thread;
-use super::turn::{MAIN, NOBODY, Roster, ThreadId};
-use super::userdata::UserData;
+use super::turn::Threads;
 use super::value::{Type, Value};
 use crate::opcode::Event;
 
@@ -48,9 +48,7 @@ pub struct State<'gc> {
     pub(super) shared: Cell<bool>,
     /// The OS thread that runs.
     pub(super) holder: Cell<ThreadId>,
-    pub(super) roster: RefCell<Roster<'gc>>,
-    /// The object that stands for the first OS thread, once somebody has asked for it.
-    pub(super) main_handle: Cell<Option<UserData<'gc>>>,
+    pub(super) threads: Threads<'gc>,
     /// The OS thread that runs a finalizer, or nobody. One runs at a time.
     pub(super) finalizer_of: Cell<ThreadId>,
     /// The coroutine on which finalizers run.
@@ -102,8 +100,7 @@ unsafe impl<'gc> Collect<'gc> for State<'gc> {
         self.interrupted.get().trace(cc);
         self.finalizer_thread.trace(cc);
         self.finalizable.trace(cc);
-        self.main_handle.get().trace(cc);
-        self.roster.borrow().trace(cc);
+        self.threads.trace(cc);
     }
 }
 
@@ -146,8 +143,7 @@ impl<'gc> State<'gc> {
                 watched: Cell::new(false),
                 shared: Cell::new(false),
                 holder: Cell::new(MAIN),
-                roster: RefCell::new(Roster::default()),
-                main_handle: Cell::new(None),
+                threads: Threads::default(),
                 finalizer_of: Cell::new(NOBODY),
                 finalizer_thread: Thread::empty(mc),
                 told_of_memory: Cell::new(false),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sleepy_gc::idle::Interest;
 
-use super::turn::{ThreadId, Ticket};
+use super::roster::{ThreadId, Ticket};
 
 /// A request to the host. It is carried out outside of the arena; the host collects while it waits.
 #[non_exhaustive]

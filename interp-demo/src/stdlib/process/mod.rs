@@ -22,6 +22,7 @@ use std::process::ExitStatus;
 
 use super::children::{self, Offspring};
 use super::io::stream::{Access, Stream};
+use super::waiting::Waiters;
 use super::{Functions, descriptors, fill};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, Native, NativeResult};
@@ -41,6 +42,8 @@ const METATABLE: &str = "process";
 struct Process {
     state: State,
     pid: u32,
+    /// Threads that wait while another one has the handle.
+    waiters: Waiters,
 }
 
 /// How far a process is known to have got.
@@ -125,6 +128,7 @@ fn object<'gc>(ctx: Ctx<'gc>, mut child: Offspring) -> UserData<'gc> {
         Process {
             state: State::Running(child),
             pid,
+            waiters: Waiters::default(),
         },
     );
     object.set_user_value(ctx, fields.into());

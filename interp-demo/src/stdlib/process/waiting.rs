@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::{State, this};
 use crate::runtime::Waiter;
 use crate::stdlib::children::{self, Offspring};
+use crate::stdlib::waiting::{NEVER_NS, is_over, left, moment_ns, park, ret_why, was_rung};
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::suspend::{Answer, CustomWait, Suspend};
 use crate::vm::value::Value;
@@ -41,15 +42,35 @@ pub(super) fn wait<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         false => Some(Duration::try_from_secs_f64(call.check_float(1)?).unwrap_or_default()),
     };
     call.truncate(1);
+    call.state = timeout.map_or(NEVER_NS, |timeout| moment_ns(timeout.as_secs_f64()));
+    wait_more(call)
+}
+
+fn wait_more<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     children::reap();
+    let ctx = call.ctx;
     let mut process = this(call)?;
     match std::mem::replace(&mut process.state, State::WaitedFor) {
         State::Running(child) => {
             drop(process);
+            let timeout = left(call.state);
             let wait = WaitChild { child, timeout };
             call.suspend(Suspend::Custom(Box::new(wait)), waited)
         }
-        State::WaitedFor => Err(call.error("the process is being waited for")),
+        // With one thread this is a process whose wait was given up.
+        State::WaitedFor if ctx.is_alone() => Err(call.error("the process is being waited for")),
+        State::WaitedFor if is_over(call.state) => {
+            process.waiters.forget_gone(ctx);
+            ret_why(call, "timeout")
+        }
+        State::WaitedFor => {
+            let ticket = process.waiters.join(ctx, false);
+            drop(process);
+            park(call, ticket, call.state, |call| {
+                was_rung(call);
+                wait_more(call)
+            })
+        }
         State::Ended(status) => {
             process.state = State::Ended(status);
             drop(process);
@@ -72,13 +93,12 @@ fn waited<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         Ok(Some(status)) => State::Ended(*status),
         _ => State::Running(child),
     };
+    // They find its end, or one of them waits on.
+    process.waiters.ring_all(call.ctx);
     drop(process);
     match result {
         Ok(Some(status)) => ret_status(call, status),
-        Ok(None) => {
-            let timeout = call.ctx.string(b"timeout");
-            call.ret(&[Value::Nil, timeout])
-        }
+        Ok(None) => ret_why(call, "timeout"),
         Err(error) => call.ret_io_error(&error, None),
     }
 }

@@ -21,10 +21,10 @@ use super::waiting::{self, Waiters, deadline_ns, is_over};
 use super::{Functions, class, descriptors, fill};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, Native, NativeFn, NativeResult};
+use crate::vm::roster::{MAIN, ThreadId};
 use crate::vm::state::Ctx;
 use crate::vm::suspend::{Answer, Suspend};
 use crate::vm::table::Table;
-use crate::vm::turn::{MAIN, ThreadId};
 use crate::vm::userdata::UserData;
 use crate::vm::value::Value;
 
@@ -250,7 +250,7 @@ fn self_<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         Some(handle) => handle,
         None => {
             let handle = new_handle(ctx, MAIN, &[])?;
-            ctx.set_main_handle(handle);
+            ctx.set_thread_handle(handle);
             handle
         }
     };
