@@ -6,8 +6,11 @@
 //!
 //! Each shape is built, collected in steps of 15 µs while (most of) it is alive, dropped, and collected again. A round
 //! gives the longest step; of all rounds the least and the greatest of these are shown, since what else runs on the
-//! machine makes steps longer, never shorter. The program fails where the least is beyond 100 µs. What a step does not
-//! bound, since the program asks for it in one call, is the longest callback: shown, and not judged.
+//! machine makes steps longer, never shorter. The program fails where the least is beyond 100 µs.
+//!
+//! Shown, and not judged: the longest callback, which is the program's own, and shapes with a `*`, for which no bound is
+//! given. (A program that takes windows on more of a stack in each callback than a step scans has the stack scanned to its
+//! end in one piece, or else the cycle would never end.)
 
 mod clock;
 mod shapes;
@@ -55,7 +58,7 @@ fn main() -> ExitCode {
         }
         all.sort_by(|a, b| a.longest_us.total_cmp(&b.longest_us));
         let (least, greatest) = (&all[0], &all[all.len() - 1]);
-        let verdict = if least.longest_us > LIMIT_US {
+        let verdict = if least.longest_us > LIMIT_US && !shape.ends_with('*') {
             too_long += 1;
             " **too long**"
         } else {

@@ -32,7 +32,7 @@ pub const ALL: &[Shape] = &[
         |round| stack(round, Touch::Bottom),
     ),
     (
-        "stack of 1 M slots, 1000 slots all over it touched between steps",
+        "stack of 1 M slots, 1000 slots all over it touched between steps*",
         |round| stack(round, Touch::Anywhere),
     ),
     ("1 M dead objects with destructors", destructors),
