@@ -42,7 +42,7 @@ pub struct Plan {
 }
 
 /// CPU seconds after which a cell is not run again, unless told otherwise.
-pub const ENOUGH_S: f64 = 12.0;
+pub const ENOUGH_S: f64 = 8.0;
 
 impl Plan {
     /// Everything.
