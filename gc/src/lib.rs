@@ -41,14 +41,15 @@
 //!   place of `Vec` and `HashMap` for anything that can grow large.
 //! - [`Collect`] is the contract of what may live in an arena; derive it. [`barrier`] and [`lock`] have interior
 //!   mutability; [`dynamic_roots`] has handles that leave the callback.
-//! - [`metrics`] counts, for one arena and for all; [`Arena::heap_summary`] tells what fills a heap.
+//! - [`metrics`] counts, for one arena and for all ([`Metrics::report`]); [`Arena::heap_summary`] tells what fills a heap.
+//! - [`raw`] is the core for layers with another API.
 //!
 //! # From gc-arena
 //!
 //! Everything of gc-arena 0.7 is here under its path, and the package `gc-arena` in `gc/compat` is this crate under that
-//! name, for `[patch]`; its documentation lists the few differences. What is new is beside it: steps with a [`Budget`],
-//! [`idle`], [`collections`], [`ephemeron`], [`finalize`], a heap limit with `try_` operations, arenas that move between
-//! threads ([`SendRoot`]).
+//! name, for `[patch]`; its documentation lists the few differences. (`gc/compat/v0_5` is 0.5's API, on [`raw`].) What is
+//! new is beside it: steps with a [`Budget`], [`idle`], [`collections`], [`ephemeron`], [`finalize`], a heap limit with
+//! `try_` operations, arenas that move between threads ([`SendRoot`]).
 //!
 //! # Features
 //!

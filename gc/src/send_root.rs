@@ -11,10 +11,10 @@ use smallvec::{Array, SmallVec};
 use crate::{
     DynamicRootSet, Gc, GcWeak, Root, Rootable, Static, ZstCache,
     arena::__DynRootable,
-    collections::{GcMap, GcStr, GcTail, GcVec, InternSet, LateStack},
+    collections::{GcMap, GcStr, GcTail, GcVec, InternSet, LateStack, Sliced},
     ephemeron::EphemeronMap,
     finalize::FinalizerQueue,
-    lock::{Lock, OnceLock, RefLock},
+    lock::{ForwardLock, Lock, OnceLock, RefLock},
 };
 
 /// A type whose values, with all that can be reached from them, may move to another thread together with their arena.
@@ -68,7 +68,7 @@ macro_rules! owners {
 
 owners! {
     <T> [T], <T> Option<T>, <T> Vec<T>, <T> VecDeque<T>, <T> LinkedList<T>, <T> BinaryHeap<T>, <T> BTreeSet<T>,
-    <K, V> BTreeMap<K, V>, <T, E> Result<T, E>, <T> Lock<T>, <T> OnceLock<T>,
+    <K, V> BTreeMap<K, V>, <T, E> Result<T, E>, <T> Lock<T>, <T> ForwardLock<T>, <T> OnceLock<T>, <C> Sliced<C>,
     <A> (A,), <A, B> (A, B), <A, B, C> (A, B, C), <A, B, C, D> (A, B, C, D), <A, B, C, D, E> (A, B, C, D, E), <A, B, C, D, E, F> (A, B, C, D, E, F),
 }
 

@@ -402,3 +402,37 @@ fn a_part_of_something_else_is_traced_as_a_whole() {
     assert_eq!(census.alive(), 300);
     assert_eq!(arena.verify(), Ok(()));
 }
+
+#[test]
+fn a_container_moves_between_threads_with_its_arena() {
+    use sleepy_gc::{SendRoot, idle::SendArena};
+
+    #[derive(Collect, SendRoot)]
+    #[collect(no_drop)]
+    struct Places<'gc> {
+        #[collect(slices)]
+        places: Vec<ForwardLock<Option<Gc<'gc, u64>>>>,
+    }
+
+    type Root<'gc> = Gc<'gc, Sliced<Places<'gc>>>;
+    type Moving = SendArena<Rootable![Root<'_>]>;
+    let arena = Moving::new(|mc| {
+        let places = (0..1_000).map(|_| ForwardLock::new(None)).collect();
+        Gc::new(mc, Sliced::new(Places { places }))
+    });
+    let fill = |mut arena: Moving, from: u64| {
+        arena.start_cycle();
+        for n in (from..1_000).step_by(2) {
+            arena.mutate(|mc, root| root.places[n as usize].set(mc, Some(Gc::new(mc, n))));
+            arena.step(Budget::Work(100));
+        }
+        arena
+    };
+    let arena = fill(arena, 0);
+    let mut arena = std::thread::spawn(move || fill(arena, 1)).join().unwrap();
+    arena.finish_cycle();
+    arena.mutate(|_, root| {
+        let values = root.places.iter().map(|place| *place.get().unwrap());
+        assert!(values.eq(0..1_000));
+    });
+}
