@@ -79,6 +79,11 @@ fn sockets_and_processes() {
     script("sockets.lua");
 }
 
+#[test]
+fn a_storm_of_200_threads() {
+    script("storm.lua");
+}
+
 /// Starts a program, and waits until it has printed a line.
 fn started(options: &[&str]) -> (Child, BufReader<std::process::ChildStdout>) {
     let mut child = sleepy_lua().args(options).spawn().unwrap();

@@ -25,8 +25,7 @@ for i = 1, 5 do
   ts[i] = thread.spawn(function() local item = q:pop() order[#order + 1] = { i, item } end)
   while ts[i]:status() ~= "waiting" do thread.sleep(0.001) end
 end
-for i = 1, 5 do q:push(i) thread.sleep(0.002) end
-for i = 1, 5 do assert(ts[i]:join()) end
+for i = 1, 5 do q:push(i) assert(ts[i]:join()) end
 for i = 1, 5 do assert(order[i][1] == i and order[i][2] == i) end
 
 -- a storm

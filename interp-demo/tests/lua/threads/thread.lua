@@ -26,12 +26,14 @@ assert(not pcall(t.join, {}))
 assert(not pcall(t.join, t, 0/0))
 
 -- timeouts
-local t = thread.spawn(function() thread.sleep(0.2) return "late" end)
+local gate = require "queue".new()
+local t = thread.spawn(function() return gate:pop() end)
 assert(t:status() == "running" or t:status() == "waiting")
 local ok, e = t:join(0)
 assert(ok == false and e == "timeout")
 local ok, e = t:join(0.01)
 assert(ok == false and e == "timeout")
+gate:push "late"
 assert(select(2, t:join(math.huge)) == "late")
 
 -- the handle
