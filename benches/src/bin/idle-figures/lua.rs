@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use crate::Result;
 use crate::measure::Mode;
-use crate::watch;
 
 /// The file of the collector's trace, a line of JSON for each stretch of work.
 const TRACE: &str = "trace";
@@ -28,8 +27,6 @@ pub struct LuaRun {
     stats: Value,
     /// The script's (`interp-demo/scripts/lib/report.lua`).
     report: Value,
-    /// How often its threads and those of its children went to sleep.
-    pub sleeps: f64,
 }
 
 /// A script that runs.
@@ -88,8 +85,14 @@ impl Lua {
         arguments: &[&str],
         folder: &Path,
     ) {
-        if mode == Mode::Off {
-            command.args(["--no-sleepy", "--no-scavenger"]);
+        match mode {
+            Mode::Off => {
+                command.args(["--no-sleepy", "--no-scavenger"]);
+            }
+            Mode::On => {}
+            Mode::Generations => {
+                command.env("SLEEPY_GENERATIONAL", "1");
+            }
         }
         let mut stats = OsString::from("--stats=json:");
         stats.push(folder.join("stats"));
@@ -152,9 +155,9 @@ impl Lua {
 impl Running {
     /// Waits for its end.
     pub fn finish(&mut self) -> Result<LuaRun> {
-        let (status, sleeps) = watch::wait(&mut self.child)?;
-        if status != 0 {
-            return Err(format!("a script has failed (status {status})").into());
+        let status = self.child.wait()?;
+        if !status.success() {
+            return Err(format!("a script has failed ({status})").into());
         }
         let read = |name: &str| -> Result<Value> {
             let text = fs::read_to_string(self.folder.path().join(name))?;
@@ -163,7 +166,6 @@ impl Running {
         Ok(LuaRun {
             stats: read("stats")?,
             report: read("report")?,
-            sleeps,
         })
     }
 }

@@ -7,6 +7,8 @@ use crate::Result;
 pub enum Mode {
     Off,
     On,
+    /// On, with two generations (`SLEEPY_GENERATIONAL`), where a workload is measured so as well.
+    Generations,
 }
 
 /// What was measured with sleeping off and on, one entry a round.
@@ -32,7 +34,7 @@ pub fn interleaved<T>(
             let measured = measure(mode)?;
             match mode {
                 Mode::Off => both.off.push(measured),
-                Mode::On => both.on.push(measured),
+                Mode::On | Mode::Generations => both.on.push(measured),
             }
         }
     }

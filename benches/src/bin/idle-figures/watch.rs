@@ -1,33 +1,29 @@
 //! Processes seen from outside.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::process::Child;
 
 use crate::Result;
 
-/// Waits for the end of a child, and returns its status (0: it has succeeded) and how often it and its own children went to sleep.
-pub fn wait(child: &mut Child) -> Result<(i32, f64)> {
-    let mut status = 0;
-    // SAFETY: an all-zero `rusage` is valid.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    let pid = i32::try_from(child.id())?;
-    loop {
-        // SAFETY: both places are writable, and the child was not waited for: nobody else does.
-        if unsafe { libc::wait4(pid, &mut status, 0, &mut usage) } == pid {
-            return Ok((status, usage.ru_nvcsw as f64));
-        }
-        let error = std::io::Error::last_os_error();
-        if error.kind() != std::io::ErrorKind::Interrupted {
-            return Err(error.into());
-        }
-    }
-}
-
 /// How often the threads of a process have gone to sleep.
 pub fn sleeps(pid: u32) -> Result<f64> {
+    sleeps_of(pid, |_| true)
+}
+
+/// As [`sleeps`], without its first thread.
+pub fn sleeps_of_others(pid: u32) -> Result<f64> {
+    let main = pid.to_string();
+    sleeps_of(pid, |thread| thread != main.as_str())
+}
+
+fn sleeps_of(pid: u32, counts: impl Fn(&OsStr) -> bool) -> Result<f64> {
     let mut sleeps = 0.0;
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
-        let status = fs::read_to_string(thread?.path().join("status"))?;
+        let thread = thread?;
+        if !counts(&thread.file_name()) {
+            continue;
+        }
+        let status = fs::read_to_string(thread.path().join("status"))?;
         let field = status
             .lines()
             .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));

@@ -1,7 +1,7 @@
 //! W1 and W2: a slow stream, with next to nothing alive and beside 200,000 strings.
 
 use crate::lua::LuaRun;
-use crate::measure::{Both, interleaved, median, quantile};
+use crate::measure::{Both, Mode, interleaved, median, quantile};
 use crate::row::{Limit, Table};
 use crate::{Bench, Result};
 
@@ -15,6 +15,21 @@ struct Stream {
     floor_chunks: u32,
 }
 
+/// What a run needed.
+struct Memory {
+    peak_bytes: f64,
+    cpu_ns: f64,
+}
+
+impl Memory {
+    fn of(run: &LuaRun) -> Self {
+        Self {
+            peak_bytes: run.stat("peak_resident_bytes"),
+            cpu_ns: run.stat("cpu_ns"),
+        }
+    }
+}
+
 impl Stream {
     /// Memory and CPU time, which both workloads are asked for. Returns the runs.
     fn measure(&self, bench: &Bench, table: &mut Table) -> Result<Both<LuaRun>> {
@@ -24,7 +39,13 @@ impl Stream {
         };
         let peak = |run: &LuaRun| run.stat("peak_resident_bytes");
         let floors = interleaved(bench.rounds, |mode| run(mode, self.floor_chunks))?;
-        let runs = interleaved(bench.rounds, |mode| run(mode, self.chunks))?;
+        let mut generations = Vec::new();
+        let runs = interleaved(bench.rounds, |mode| {
+            if mode == Mode::On {
+                generations.push(run(Mode::Generations, self.chunks)?);
+            }
+            run(mode, self.chunks)
+        })?;
         // The floor is that of the program as it would be without sleeping.
         let (floor, _) = floors.medians(peak);
         let (off, on) = runs.medians(peak);
@@ -43,6 +64,26 @@ impl Stream {
             "x",
             Limit::AtMost(1.05),
             runs.ratio(|run| run.stat("cpu_ns")),
+            None,
+        );
+        let young = Both {
+            off: runs.off.iter().map(Memory::of).collect(),
+            on: generations.iter().map(Memory::of).collect(),
+        };
+        table.add(
+            self.workload,
+            "with two generations: excess over the floor",
+            "MB",
+            Limit::AtMost(1.0),
+            mb(young.medians(|run| run.peak_bytes).1),
+            None,
+        );
+        table.add(
+            self.workload,
+            "with two generations: CPU time against off",
+            "x",
+            Limit::AtMost(1.05),
+            young.ratio(|run| run.cpu_ns),
             None,
         );
         Ok(runs)
