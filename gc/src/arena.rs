@@ -8,7 +8,6 @@ use crate::heap::{Context, Door, Goal, Owned, RootTrace};
 use crate::idle::{Collector, IdleHint, Policy};
 use crate::metrics::Metrics;
 use crate::mutation::{Finalization, Mutation};
-use crate::pacing::MAX_STEP_BYTES;
 pub use crate::step::CollectionPhase;
 use crate::step::{Budget, Progress};
 use crate::summary::HeapSummary;
@@ -406,12 +405,8 @@ where
     }
 
     fn forced_step(&mut self, budget: Budget) -> Progress {
-        // The program is held up meanwhile: a large debt is paid at several safe points.
-        let budget = match budget {
-            Budget::Work(bytes) => Budget::Work(bytes.min(MAX_STEP_BYTES)),
-            budget => budget,
-        };
-        Arena::step(self, budget)
+        self.context
+            .run(&self.root_trace(), Goal::ForcedStep(budget))
     }
 
     fn while_lent<T>(&mut self, block: impl FnOnce() -> T) -> T {

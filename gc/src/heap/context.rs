@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ptr::NonNull;
+use std::time::Instant;
 
 use super::delegate::{Delegated, Owned};
 use super::page::PageRef;
@@ -15,6 +16,7 @@ use super::vtable::{DROPPED, VTable};
 use super::waiting::Waiting;
 use super::zeal::Zeal;
 use crate::metrics::{self, Metrics};
+use crate::pacing::{DEFERRED_GRANULE_BYTES, Stretch};
 use crate::step::CollectionPhase;
 
 /// Where the cycle stands.
@@ -48,6 +50,18 @@ pub(super) const CACHE_PLACES: usize = 128;
 pub struct Context {
     /// Bytes that may be allocated before a step is due; negative: one is due.
     pub(super) credit: Cell<isize>,
+    /// Debt, in bytes of allocation, that steps have put off for the sake of being short.
+    pub(super) owed_bytes: Cell<usize>,
+    /// Whether objects that stores have unmarked in this cycle are left to the end of its marking.
+    pub(super) again_is_heavy: Cell<bool>,
+    /// Work of the step under way that stores have made: it pays nothing off.
+    pub(super) retraced_bytes: Cell<usize>,
+    /// What steps of this cycle have taken that allocation forced on the program.
+    pub(super) collected_ns: Cell<u64>,
+    /// When the last cycle ended.
+    pub(super) cycle_ended: Cell<Option<Instant>>,
+    /// How much longer than by the pacing alone the collector sleeps.
+    pub(super) stretch: Cell<Stretch>,
     /// Whether stores raise barriers: in `Marking` and `Marked`.
     pub(super) barrier: Cell<bool>,
     pub(super) phase: Cell<Phase>,
@@ -119,6 +133,12 @@ impl Context {
         metrics.set_credit(credit);
         let context = Owned::new(Self {
             credit: Cell::new(credit),
+            owed_bytes: Cell::new(0),
+            again_is_heavy: Cell::new(false),
+            retraced_bytes: Cell::new(0),
+            collected_ns: Cell::new(0),
+            cycle_ended: Cell::new(None),
+            stretch: Cell::new(Stretch::NONE),
             barrier: Cell::new(false),
             phase: Cell::new(Phase::Sleeping),
             cache: [const {
@@ -214,6 +234,32 @@ impl Context {
         self.set_credit(self.credit.get().saturating_add_unsigned(bytes));
     }
 
+    /// What is left of the credit when what is owed is paid.
+    pub(super) fn balance(&self) -> isize {
+        self.credit
+            .get()
+            .saturating_sub_unsigned(self.owed_bytes.get())
+    }
+
+    /// Adds what work has earned: what is owed comes first.
+    pub(super) fn repay(&self, bytes: usize) {
+        let owed = self.owed_bytes.get();
+        let repaid = bytes.min(owed);
+        self.owed_bytes.set(owed - repaid);
+        self.earn(bytes - repaid);
+    }
+
+    /// Puts off the debt that a step has left: the program runs on for a part of a granule.
+    pub(super) fn defer_debt(&self) {
+        let granule = DEFERRED_GRANULE_BYTES.cast_signed();
+        let balance = self.balance();
+        if self.credit.get() < granule && balance > isize::MIN / 2 {
+            self.owed_bytes
+                .set((granule - balance).max(0).unsigned_abs());
+            self.set_credit(granule.max(balance));
+        }
+    }
+
     /// Makes a step due.
     pub(super) fn make_due(&self) {
         self.set_credit(self.credit.get().min(-1));
@@ -275,7 +321,7 @@ impl Context {
     pub(crate) fn allocation_debt(&self) -> usize {
         self.take_over();
         if self.debt_due() {
-            self.metrics.pacing().debt_bytes(self.credit.get())
+            self.metrics.pacing().debt_bytes(self.balance())
         } else {
             0
         }

@@ -1,5 +1,7 @@
 //! The cycle: which phase follows which, and how far a call may go.
 
+use std::time::Instant;
+
 use super::context::{Context, Phase};
 use super::events;
 use super::lap::Lap;
@@ -35,6 +37,8 @@ pub enum Goal {
     Cycle,
     /// The budget's end, or the cycle's; start a cycle where a debt is due.
     Step(Budget),
+    /// The same, for a debt that holds a program up: the step stops early where that is tolerable.
+    ForcedStep(Budget),
     /// The same, made in a wait: starts nothing.
     IdleStep(Budget),
 }
@@ -59,6 +63,7 @@ impl Context {
             .set(period.max(self.period_bytes.get() / 2));
         self.allocated_at_start.set(self.metrics.allocated_bytes());
         self.marked_bytes.set(0);
+        self.again_is_heavy.set(false);
         self.late_met_bytes.set(0);
         self.late_scanned_bytes.set(0);
         self.root_gray.set(true);
@@ -90,14 +95,18 @@ impl Context {
             Goal::Debt | Goal::MarkDebt | Goal::CycleDebt => {
                 (Budget::Work(self.allocation_debt()), due, false)
             }
+            Goal::ForcedStep(budget) => (budget, due, false),
             Goal::Marked | Goal::Cycle => (Budget::Unlimited, true, false),
             Goal::Sweeping => (Budget::Unlimited, false, false),
             Goal::Step(budget) => (budget, due || matches!(budget, Budget::Unlimited), false),
             Goal::IdleStep(budget) => (budget, false, true),
         };
         let is_nothing = matches!(budget, Budget::Work(0));
-        if let (Some(zeal), false, Goal::Debt | Goal::CycleDebt | Goal::Step(_)) =
-            (&self.zeal, is_nothing, goal)
+        if let (
+            Some(zeal),
+            false,
+            Goal::Debt | Goal::CycleDebt | Goal::ForcedStep(_) | Goal::Step(_),
+        ) = (&self.zeal, is_nothing, goal)
         {
             match zeal.choose() {
                 Zealous::Whole => budget = Budget::Unlimited,
@@ -105,7 +114,21 @@ impl Context {
             }
         }
         let pacing = self.metrics.pacing();
-        let mut meter = Meter::new(budget, lap.begun, pacing.sweep_prices());
+        let forced = matches!(
+            goal,
+            Goal::Debt | Goal::MarkDebt | Goal::CycleDebt | Goal::ForcedStep(_)
+        );
+        let mut meter = match budget {
+            Budget::Work(bytes) if forced => {
+                let pressing = pacing.pressing_bytes(
+                    self.balance(),
+                    self.owed_bytes.get(),
+                    self.metrics.live_bytes(),
+                );
+                Meter::of_debt(bytes, pressing.min(bytes), lap.begun, pacing.sweep_prices())
+            }
+            budget => Meter::new(budget, lap.begun, pacing.sweep_prices()),
+        };
         let mut finished_cycle = false;
         let worked = self.phase.get() != Phase::Sleeping || may_start;
         loop {
@@ -149,13 +172,17 @@ impl Context {
                     if !self.sweep_step(&mut meter) {
                         break;
                     }
-                    self.end_cycle();
+                    self.end_cycle(lap.begun);
                     finished_cycle = true;
                 }
             }
         }
+        let retraced = self.retraced_bytes.take();
         if !finished_cycle {
-            self.earn(pacing.credit_of_work(meter.work_bytes));
+            self.repay(pacing.credit_of_work(meter.work_bytes - retraced));
+            if forced && due && self.phase.get() != Phase::Sleeping {
+                self.defer_debt();
+            }
         }
         let phase = self.public_phase();
         let progress = Progress {
@@ -169,6 +196,10 @@ impl Context {
         };
         if worked {
             let time = lap.end(idle);
+            if forced {
+                self.collected_ns
+                    .set(self.collected_ns.get() + time.total_ns);
+            }
             self.metrics.step_ended(phase, time);
             events::step(&self.metrics, idle, time.total_ns, &progress);
         }
@@ -179,7 +210,7 @@ impl Context {
         progress
     }
 
-    fn end_cycle(&self) {
+    fn end_cycle(&self, now: Instant) {
         // What destructors have freed outside.
         self.take_over();
         self.each_space(super::space::Space::end_sweep);
@@ -187,10 +218,20 @@ impl Context {
         self.metrics.cycle_ended(live, self.survivors.get());
         events::cycle_ends(&self.metrics);
         self.phase.set(Phase::Sleeping);
-        let credit = self
-            .metrics
-            .pacing()
-            .credit_after_cycle(live, self.metrics.heap_bytes());
+        if let Some(before) = self.cycle_ended.replace(Some(now)) {
+            let elapsed = now.saturating_duration_since(before).as_nanos();
+            let elapsed_ns = u64::try_from(elapsed).unwrap_or(u64::MAX);
+            let stretch = self.stretch.get();
+            self.stretch
+                .set(stretch.after_cycle(self.collected_ns.get(), elapsed_ns));
+        }
+        self.collected_ns.set(0);
+        let credit = self.metrics.pacing().stretched_credit(
+            live,
+            self.metrics.heap_bytes(),
+            self.stretch.get(),
+        );
+        self.owed_bytes.set(0);
         self.set_credit(isize::try_from(credit).unwrap_or(isize::MAX));
         self.refused.set(false);
     }

@@ -16,6 +16,10 @@ const PREFETCHED: usize = 8;
 /// pointers wraps, which does no harm.
 pub(super) const TICK: u64 = 1 << 38;
 
+/// What it counts for to trace an object again, and from how many pointers on an object is left to the end of the marking.
+const TICKS_PER_AGAIN: usize = 4;
+const HEAVY_TICKS: usize = 128;
+
 /// What it counts for to have an entry wait, or to resume it: some misses of the cache.
 const TICKS_PER_WAIT: usize = 8;
 
@@ -215,6 +219,11 @@ impl Marker {
         self.context().waiting.add(key, Waiter { map, from })
     }
 
+    /// Whether more than so many pointers were looked at.
+    fn is_beyond(&self, ticks: usize) -> bool {
+        self.cost / TICK > ticks as u64
+    }
+
     /// Pointers looked at and bytes marked so far; both start anew.
     fn take_cost(&mut self) -> (usize, usize) {
         let cost = std::mem::take(&mut self.cost);
@@ -304,34 +313,50 @@ impl<'a> Ring<'a> {
     #[cold]
     #[inline(never)]
     fn trace_rare(&mut self, marker: &mut Marker) -> bool {
-        let Some((object, from)) = self.next_rare() else {
-            return false;
+        if self.trace_again(marker) {
+            return true;
+        }
+        let (object, from) = match self.context.slices.pop() {
+            Some(slice) => slice,
+            None => match self.context.waiting.pop_ready() {
+                Some(waiter) => (waiter.map, waiter.from),
+                None => return false,
+            },
         };
         marker.spend(TICKS_PER_WAIT, 0);
+        self.trace_from(marker, object, from);
+        true
+    }
+
+    /// Traces the next object that a barrier has unmarked; false where there is none.
+    fn trace_again(&mut self, marker: &mut Marker) -> bool {
+        let Some(object) = self.context.again.pop() else {
+            return false;
+        };
+        // SAFETY: only objects are queued.
+        let page = unsafe { PageRef::of(object) };
+        let bytes = page.mark_bytes();
+        marker.spend(TICKS_PER_AGAIN, bytes);
+        // Work that a store has made pays nothing off: a program could make it for ever.
+        let retraced = &self.context.retraced_bytes;
+        retraced.set(retraced.get() + bytes);
+        // It may have been reached since.
+        if page.set_marked(page.bit_of(object)) {
+            if page.flags.get() & WAITED_FOR != 0 {
+                self.context.resume_waiters(object);
+            }
+            self.trace_from(marker, object, 0);
+        }
+        true
+    }
+
+    fn trace_from(&mut self, marker: &mut Marker, object: NonNull<u8>, from: usize) {
         self.current = Some(object);
         self.from = from;
         // SAFETY: as in `run`.
         unsafe { (PageRef::of(object).trace)(object, from, marker) };
         self.current = None;
         self.from = 0;
-        true
-    }
-
-    fn next_rare(&mut self) -> Option<(NonNull<u8>, usize)> {
-        while let Some(object) = self.context.again.pop() {
-            // SAFETY: only objects are queued.
-            let page = unsafe { PageRef::of(object) };
-            if page.set_marked(page.bit_of(object)) {
-                if page.flags.get() & WAITED_FOR != 0 {
-                    self.context.resume_waiters(object);
-                }
-                return Some((object, 0));
-            }
-        }
-        self.context.slices.pop().or_else(|| {
-            let waiter = self.context.waiting.pop_ready()?;
-            Some((waiter.map, waiter.from))
-        })
     }
 
     /// Traces what is gray, until so many pointers were looked at or nothing is left; whether something may be left.
@@ -425,29 +450,46 @@ impl Context {
 
     /// Traces what is gray; false where the budget ended first.
     fn drain(&self, root: &RootTrace, marker: &mut Marker, meter: &mut Meter) -> bool {
-        if self.root_gray.get() {
-            if meter.is_empty() {
-                return false;
-            }
-            // SAFETY: the root is alive, and no callback is running.
-            unsafe { (root.trace)(root.root, marker) };
-            // Only now: a trace that panics is done again.
-            self.root_gray.set(false);
-            self.account(marker, meter);
-        }
         let mut ring = Ring::new(self);
         let mut place = Place { at: 0, len: 0 };
-        loop {
+        if meter.is_empty() {
+            return false;
+        }
+        while !self.again_is_heavy.get() && ring.trace_again(marker) {
+            // What was stored to since the last step is still in the cache, and would be traced more than once if it were
+            // left to the end. Unless that takes long, as for a large array in one piece: then once is enough.
+            self.again_is_heavy.set(marker.is_beyond(HEAVY_TICKS));
+            self.account(marker, meter);
+            if marker.hurry {
+                meter.lift();
+            }
             if meter.is_empty() {
                 return false;
             }
+        }
+        loop {
             let more = ring.run(&mut place, marker, meter.ticks_of_marking());
             self.account(marker, meter);
             if marker.hurry {
                 meter.lift();
             }
             if !more {
-                return true;
+                if !self.root_gray.get() {
+                    return true;
+                }
+                // The root comes last: a program that changes it between steps does not have it traced in each of them.
+                // SAFETY: the root is alive, and no callback is running.
+                unsafe { (root.trace)(root.root, marker) };
+                // Only now: a trace that panics is done again.
+                self.root_gray.set(false);
+                self.account(marker, meter);
+                if self.gray.is_empty() && self.slices.is_empty() && self.waiting.none_ready() {
+                    // However large the root, so that a budget that it uses up does not have it traced again.
+                    return true;
+                }
+            }
+            if meter.is_empty() {
+                return false;
             }
         }
     }
@@ -622,6 +664,9 @@ impl Context {
     fn unmark(&self, page: PageRef, object: NonNull<u8>) {
         if self.again.push(object) {
             page.clear_marked(page.bit_of(object));
+            let marked = self.marked_bytes.get();
+            self.marked_bytes
+                .set(marked.saturating_sub(page.mark_bytes()));
         } else {
             // It stays marked: the rescan of all marked objects comes by it.
             self.overflowed.set(true);

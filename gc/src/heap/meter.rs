@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::pacing::SweepPrices;
+use crate::pacing::{FORCED_STEP, SweepPrices};
 use crate::step::Budget;
 
 /// Pointers looked at between two looks at the clock: about 1 µs of work, some µs where memory is cold and others use it too.
@@ -30,6 +30,12 @@ pub(super) struct Meter {
 enum Limit {
     Until(Instant),
     Bytes(usize),
+    /// So many bytes, or fewer where the time is over and the pressing ones are done.
+    Debt {
+        bytes: usize,
+        pressing: usize,
+        until: Instant,
+    },
     None,
 }
 
@@ -50,6 +56,21 @@ impl Meter {
         }
     }
 
+    /// As [`Meter::new`] for a debt in bytes of work, of which the pressing ones are done however long they take.
+    pub(super) fn of_debt(bytes: usize, pressing: usize, now: Instant, sweep: SweepPrices) -> Self {
+        let mut meter = Self::new(Budget::Work(bytes), now, sweep);
+        if pressing < bytes
+            && let Some(until) = now.checked_add(FORCED_STEP)
+        {
+            meter.limit = Limit::Debt {
+                bytes,
+                pressing,
+                until,
+            };
+        }
+        meter
+    }
+
     /// Counts work that was done.
     #[inline]
     pub(super) fn spend(&mut self, ticks: usize, bytes: usize) {
@@ -63,6 +84,12 @@ impl Meter {
         match self.limit {
             Limit::Bytes(bytes) => self.work_bytes >= bytes,
             Limit::None => false,
+            Limit::Debt {
+                bytes, pressing, ..
+            } => {
+                self.work_bytes >= bytes
+                    || self.ticks >= self.next_look && self.work_bytes >= pressing && self.look()
+            }
             Limit::Until(_) => self.ticks >= self.next_look && self.look(),
         }
     }
@@ -71,7 +98,7 @@ impl Meter {
     #[inline]
     pub(super) fn ticks_of_marking(&self) -> usize {
         match self.limit {
-            Limit::Bytes(bytes) => {
+            Limit::Bytes(bytes) | Limit::Debt { bytes, .. } => {
                 (bytes.saturating_sub(self.work_bytes) / BYTES_PER_TICK).clamp(1, TICKS_PER_LOOK)
             }
             Limit::Until(_) | Limit::None => TICKS_PER_LOOK,
@@ -82,7 +109,7 @@ impl Meter {
     fn look(&mut self) -> bool {
         self.next_look = self.ticks + TICKS_PER_LOOK;
         match self.limit {
-            Limit::Until(end) if Instant::now() >= end => {
+            Limit::Until(end) | Limit::Debt { until: end, .. } if Instant::now() >= end => {
                 self.limit = Limit::Bytes(0);
                 true
             }

@@ -270,6 +270,14 @@ impl PageRef {
         Bit::of(((offset as u64 * u64::from(self.reciprocal)) >> 32) as usize)
     }
 
+    /// What marking an object counts for.
+    #[inline]
+    pub(super) fn mark_bytes(&self) -> usize {
+        #[allow(clippy::cast_possible_truncation, reason = "an object's size at most")]
+        let bytes = (self.mark_cost % TICK) as usize;
+        bytes
+    }
+
     /// Whether the object is marked.
     #[inline(always)]
     pub(super) fn is_marked(&self, bit: Bit) -> bool {
