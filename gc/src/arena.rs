@@ -248,6 +248,37 @@ where
         self.context.set_heap_limit(bytes);
     }
 
+    /// Gives the arena two generations, or takes them from it again: an option that is off at first.
+    ///
+    /// Objects that a cycle has found alive are *old* then. Most cycles are *young* ones, which look at what was allocated
+    /// since the last cycle only, and at old objects that were written to; what dies when it is old stays until a full cycle
+    /// finds it. [`Arena::finish_cycle`], [`Arena::finish_marking`] and [`Arena::start_cycle`] start full ones; a cycle that
+    /// a debt or a wait starts is full when the old objects have grown too much since the last full one.
+    /// It takes effect with the end of the next cycle's marking.
+    ///
+    /// Barriers are raised all the time in such an arena: programs win with it whose live objects are many and are written to
+    /// seldom. The environment variable `SLEEPY_GENERATIONAL=1` turns it on for arenas that are made.
+    ///
+    /// ```
+    /// use sleepy_gc::{Arena, Gc, Rootable, collections::GcVec};
+    ///
+    /// let mut arena = Arena::<Rootable![GcVec<'_, Gc<'_, u64>>]>::new(|_| GcVec::new());
+    /// arena.set_generational(true);
+    /// for n in 0..100_000 {
+    ///     arena.mutate(|mc, kept| kept.push(mc, Gc::new(mc, n)));
+    ///     arena.collect_debt();
+    /// }
+    /// arena.mutate(|_, kept| assert_eq!(*kept.get(99_999).unwrap(), 99_999));
+    /// ```
+    pub fn set_generational(&mut self, generational: bool) {
+        self.context.set_generational(generational);
+    }
+
+    /// Whether the arena has generations.
+    pub fn is_generational(&self) -> bool {
+        self.context.is_generational()
+    }
+
     /// Lends the arena's free memory to the scavenger until the guard is dropped.
     ///
     /// In the middle of a sweep this leaves to it the pages of types without destructors, too: it sweeps one after the other, and stops
@@ -353,7 +384,7 @@ where
     /// println!("{summary}");
     /// ```
     pub fn heap_summary(&mut self) -> HeapSummary {
-        if self.collection_phase() == CollectionPhase::Sweeping {
+        if self.collection_phase() == CollectionPhase::Sweeping || self.context.is_young() {
             self.finish_cycle();
         }
         self.context.run(&self.root_trace(), Goal::Marked);

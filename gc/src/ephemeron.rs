@@ -421,6 +421,7 @@ where
             .context()
             .alloc_sized(vtable, bytes)
             .ok_or(AllocError::new(()))?;
+        let ops = &<Of<(PhantomData<&'gc ()>, K, V)> as Tables>::OPS;
         // SAFETY: the cell is fresh and has room for the slots, all of which are written.
         unsafe {
             let buffer = Buffer::<K, V>::init(cell, slots, head);
@@ -428,6 +429,8 @@ where
                 Tail::element(buffer, index).write(Slot::Empty);
             }
             buffer.as_ref().set_len(slots);
+            mc.context()
+                .register_in_clear(&buffer.as_ref().header.link, cell, ops);
             Ok(buffer)
         }
     }

@@ -77,7 +77,7 @@ unsafe impl<'gc, T: ?Sized + 'gc> Collect<'gc> for FinalizerQueue<'gc, T> {
 impl<'gc, T: ?Sized + 'gc> FinalizerQueue<'gc, T> {
     /// An empty queue. Where memory runs out, it does as [`Gc::new`].
     pub fn new(mc: &Mutation<'gc>) -> Self {
-        Self::emplace(mc.context().alloc_or_abort(Lists::<T>::vtable()))
+        Self::emplace(mc, mc.context().alloc_or_abort(Lists::<T>::vtable()))
     }
 
     /// An empty queue.
@@ -86,12 +86,13 @@ impl<'gc, T: ?Sized + 'gc> FinalizerQueue<'gc, T> {
     /// Where memory has run out.
     pub fn try_new(mc: &Mutation<'gc>) -> Result<Self, AllocError> {
         match mc.context().alloc(Lists::<T>::vtable()) {
-            Some(cell) => Ok(Self::emplace(cell)),
+            Some(cell) => Ok(Self::emplace(mc, cell)),
             None => Err(AllocError::new(())),
         }
     }
 
-    fn emplace(cell: NonNull<u8>) -> Self {
+    fn emplace(mc: &Mutation<'gc>, cell: NonNull<u8>) -> Self {
+        let ops = &<Of<(PhantomData<&'gc ()>, PhantomData<T>)> as Tables>::OPS;
         let lists = cell.cast::<Lists<'gc, T>>();
         // SAFETY: the cell was just allocated for a `Lists<T>`.
         unsafe {
@@ -101,6 +102,8 @@ impl<'gc, T: ?Sized + 'gc> FinalizerQueue<'gc, T> {
                 kept: Cell::new(None),
                 link: Link::new(),
             });
+            mc.context()
+                .register_in_clear(&lists.as_ref().link, cell, ops);
             Self {
                 lists: Gc::from_ptr(lists.as_ptr()),
             }
@@ -129,7 +132,9 @@ impl<'gc, T: ?Sized + 'gc> FinalizerQueue<'gc, T> {
 
     fn add(self, mc: &Mutation<'gc>, entry: Gc<'gc, Entry<'gc, T>>) {
         // The lists may have been made in this cycle, and are not looked through then, so the object has to outlive it.
-        mc.forward_barrier(None, Gc::erase(entry.object));
+        if mc.context().is_undecided() {
+            mc.forward_barrier(None, Gc::erase(entry.object));
+        }
         mc.forward_barrier(Some(Gc::erase(self.lists)), Gc::erase(entry));
         self.lists.registered.push_front(entry);
     }

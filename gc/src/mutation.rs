@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::ptr::NonNull;
 
 use crate::collect::{Collect, CollectorToken, Trace};
 use crate::gc::Invariant;
@@ -68,10 +69,29 @@ impl<'gc> Mutation<'gc> {
         }
     }
 
+    /// [`Mutation::shade`] where `parent` is the only object that is about to adopt `value`: does nothing while the parent is not
+    /// marked, since its trace is yet to come.
+    #[inline]
+    pub fn shade_in<T: Collect<'gc> + ?Sized>(&self, parent: Gc<'gc, ()>, value: &T) {
+        if T::NEEDS_TRACE && self.is_marking() {
+            self.shade_in_slow(parent.raw(), value);
+        }
+    }
+
+    #[cold]
+    pub(crate) fn shade_in_slow<T: Collect<'gc> + ?Sized>(&self, parent: NonNull<u8>, value: &T) {
+        value.trace(&mut Shader {
+            context: &self.context,
+            parent: Some(parent),
+            invariant: PhantomData,
+        });
+    }
+
     #[cold]
     fn shade_slow<T: Collect<'gc> + ?Sized>(&self, value: &T) {
         value.trace(&mut Shader {
             context: &self.context,
+            parent: None,
             invariant: PhantomData,
         });
     }
@@ -125,21 +145,23 @@ impl<'gc> Mutation<'gc> {
     }
 }
 
-/// A trace that shades what it is given.
+/// A trace that shades what it is given, as far as the parent is marked, if there is one.
 struct Shader<'a, 'gc> {
     context: &'a Context,
+    parent: Option<NonNull<u8>>,
     invariant: Invariant<'gc>,
 }
 
 impl<'gc> Trace<'gc> for Shader<'_, 'gc> {
     #[inline]
     fn trace_gc(&mut self, gc: Gc<'gc, ()>) {
-        self.context.shade(gc.raw());
+        self.context.forward_barrier(self.parent, gc.raw());
     }
 
     #[inline]
     fn trace_gc_weak(&mut self, gc: GcWeak<'gc, ()>) {
-        self.context.shade_weak(gc.inner().raw());
+        self.context
+            .forward_barrier_weak(self.parent, gc.inner().raw());
     }
 
     #[inline]

@@ -61,6 +61,15 @@ proptest! {
     }
 
     #[test]
+    fn random_programs_agree_with_the_model_with_generations(ops in proptest::collection::vec(op(), 1..200)) {
+        let mut machine = Machine::generational();
+        for op in &ops {
+            machine.run(op);
+        }
+        machine.finish();
+    }
+
+    #[test]
     fn any_bytes_are_a_program(bytes in proptest::collection::vec(any::<u8>(), 0..1000)) {
         let mut machine = Machine::new();
         for op in &decode(&bytes) {

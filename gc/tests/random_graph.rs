@@ -72,9 +72,11 @@ struct World {
 }
 
 impl World {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, generational: bool) -> Self {
+        let mut arena = RootArena::new(|_| GcVec::new());
+        arena.set_generational(generational);
         Self {
-            arena: RootArena::new(|_| GcVec::new()),
+            arena,
             alive: Alive::default(),
             models: HashMap::new(),
             roots: Vec::new(),
@@ -294,6 +296,8 @@ impl World {
         for round in 0..rounds {
             self.mutate();
             match self.random.below(8) {
+                // A young cycle, where one has ended.
+                0 if self.arena.is_generational() => self.arena.metrics().adjust_debt(1e5),
                 0 => self.arena.start_cycle(),
                 1..=5 => {
                     let bytes = 1 << self.random.below(14);
@@ -323,8 +327,8 @@ impl World {
 
 #[test]
 fn random_programs_agree_with_the_oracle() {
-    for seed in 1..=24 {
-        let mut world = World::new(seed);
+    for (seed, generational) in (1..=24).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let mut world = World::new(seed, generational);
         world.run(2_000);
         let alive = world.alive.clone();
         drop(world);
@@ -337,7 +341,8 @@ fn random_programs_agree_with_the_oracle_under_zeal() {
     for every in [1, 2, 7] {
         sleepy_gc::set_zeal(every);
         for seed in 100..=104 {
-            World::new(seed).run(600);
+            World::new(seed, false).run(600);
+            World::new(seed, true).run(600);
         }
     }
     sleepy_gc::set_zeal(0);

@@ -169,6 +169,26 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> GcVec<'gc, T> {
         Ok(vec)
     }
 
+    /// An array of `len` copies of `fill`.
+    ///
+    /// # Errors
+    ///
+    /// Where memory has run out.
+    pub fn try_filled(mc: &Mutation<'gc>, len: usize, fill: T) -> Result<Self, AllocError> {
+        let buffer = Self::allocate(mc, len)?;
+        // SAFETY: there is room for `len` elements; each is written before the length says so.
+        unsafe {
+            for index in 0..len {
+                Tail::element(buffer, index).write(fill);
+            }
+            buffer.as_ref().set_len(len);
+        }
+        Ok(Self {
+            buffer: Cell::new(Some(buffer)),
+            invariant: PhantomData,
+        })
+    }
+
     /// Takes the elements and leaves an empty array.
     #[inline]
     pub fn take(&self) -> Self {
@@ -186,6 +206,33 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> GcVec<'gc, T> {
         }
         self.buffer.set(other.buffer.take());
         old
+    }
+
+    /// As [`GcVec::replace`] for an array that is known to be a part of `owner`: shades nothing while that is not marked.
+    ///
+    /// # Safety
+    ///
+    /// `self` is a part of the object `owner`, whose trace traces it.
+    pub unsafe fn replace_in(&self, mc: &Mutation<'gc>, owner: Gc<'gc, ()>, other: Self) -> Self {
+        let old = self.take();
+        if let Some(buffer) = other.buffer.take() {
+            if mc.is_marking() && mc.context().is_marked(owner.raw()) {
+                mc.context().shade(buffer.cast());
+            }
+            self.buffer.set(Some(buffer));
+        }
+        old
+    }
+
+    /// Shades what `value` owns where the buffer is marked: the forward barrier for a store through [`GcVec::as_ptr`].
+    #[inline]
+    pub fn shade_in<V: Collect<'gc> + ?Sized>(&self, mc: &Mutation<'gc>, value: &V) {
+        if V::NEEDS_TRACE
+            && mc.is_marking()
+            && let Some(buffer) = self.buffer.get()
+        {
+            mc.shade_in_slow(buffer.cast(), value);
+        }
     }
 
     /// Frees the buffer at once, where the collector need not see it any more; otherwise the next cycle does.
@@ -220,7 +267,7 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> GcVec<'gc, T> {
     #[inline]
     pub unsafe fn set_unchecked(&self, mc: &Mutation<'gc>, index: usize, value: T) {
         debug_assert!(index < self.len());
-        mc.shade(&value);
+        self.shade_in(mc, &value);
         // SAFETY: there is an element, so there is a buffer.
         unsafe { Tail::element(self.buffer.get().unwrap_unchecked(), index).write(value) };
     }
@@ -265,7 +312,7 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> GcVec<'gc, T> {
         // SAFETY: there is room for one more element, so there is a buffer.
         unsafe {
             let buffer = self.buffer.get().unwrap_unchecked();
-            mc.shade(&value);
+            self.shade_in(mc, &value);
             Tail::element(buffer, len).write(value);
             buffer.as_ref().set_len(len + 1);
         }
@@ -363,7 +410,7 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> GcVec<'gc, T> {
         if len > self.capacity() {
             self.reallocate(mc, len)?;
         }
-        mc.shade(&fill);
+        self.shade_in(mc, &fill);
         // SAFETY: there is room for `len` elements; each is written before the length says so.
         unsafe {
             let buffer = self.buffer.get().unwrap_unchecked();
@@ -418,25 +465,31 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> GcVec<'gc, T> {
         self.reallocate(mc, wanted.max(len.saturating_mul(2)).max(4))
     }
 
-    /// Moves the elements to a buffer with room for `capacity`, which is at least the length.
-    fn reallocate(&self, mc: &Mutation<'gc>, capacity: usize) -> Result<(), AllocError> {
+    /// An empty buffer with room for at least `capacity` elements.
+    fn allocate(mc: &Mutation<'gc>, capacity: usize) -> Result<NonNull<Buffer<T>>, AllocError> {
         let context = mc.context();
         let bytes = Buffer::<T>::bytes_for(capacity).ok_or(AllocError::new(()))?;
         let cell_bytes = context.cell_bytes_for(VTable::tail::<(), T>(), bytes);
         let cell = context
             .alloc_sized(VTable::tail::<(), T>(), bytes)
             .ok_or(AllocError::new(()))?;
+        // SAFETY: the cell is fresh and has `cell_bytes`.
+        Ok(unsafe { Buffer::<T>::init(cell, Buffer::<T>::cap_in(cell_bytes), ()) })
+    }
+
+    /// Moves the elements to a buffer with room for `capacity`, which is at least the length.
+    fn reallocate(&self, mc: &Mutation<'gc>, capacity: usize) -> Result<(), AllocError> {
+        let context = mc.context();
+        let new = Self::allocate(mc, capacity)?;
         let old = self.buffer.get();
-        // SAFETY: the cell is fresh and has `cell_bytes`; the elements are `Copy`, and at most as many as fit.
-        let new = unsafe {
-            let new = Buffer::<T>::init(cell, Buffer::<T>::cap_in(cell_bytes), ());
-            if let Some(old) = old {
+        if let Some(old) = old {
+            // SAFETY: the elements are `Copy`, and at most as many as fit.
+            unsafe {
                 let len = old.as_ref().len();
                 Tail::element(new, 0).copy_from_nonoverlapping(Tail::element(old, 0), len);
                 new.as_ref().set_len(len);
             }
-            new
-        };
+        }
         self.buffer.set(Some(new));
         // The owner may be black already: the new buffer is then traced from its start.
         if context.is_marking() && old.is_none_or(|old| context.is_marked(old.cast())) {

@@ -25,6 +25,8 @@ pub(super) struct Segment {
     cap: u32,
     /// Top bits of the hash that all entries share.
     depth: Cell<u32>,
+    /// Whether a string has come since the dead were removed last.
+    young: Cell<bool>,
 }
 
 /// A pointer to a live segment.
@@ -59,6 +61,7 @@ impl SegmentPtr {
                 len: Cell::new(0),
                 cap: cap as u32,
                 depth: Cell::new(depth),
+                young: Cell::new(false),
             });
             cell.add(STRINGS_OFFSET)
                 .write_bytes(0, cap * size_of::<usize>());
@@ -142,6 +145,7 @@ impl SegmentPtr {
             probe = self.after(probe);
         }
         self.put(probe, hash, string);
+        head.young.set(true);
         head.len.set(head.len.get() + 1);
         true
     }
@@ -173,6 +177,7 @@ impl SegmentPtr {
 
     /// Removes entries of dead strings and answers how many they were.
     fn clear_dead(self, context: &Context) -> usize {
+        self.head().young.set(false);
         let mut removed = 0;
         let mut probe = 0;
         while probe < self.cap() {
@@ -278,6 +283,11 @@ unsafe fn clear_directory(
                 end += 1;
             }
             head.cursor.set(end);
+            if context.is_young() && !segment.head().young.get() {
+                // All of its strings are old.
+                *fuel = fuel.saturating_sub(64);
+                continue;
+            }
             head.len.set(head.len.get() - segment.clear_dead(context));
             *fuel = fuel.saturating_sub(segment.cap() * 16 + 64);
             let len = segment.head().len.get() as usize;
@@ -305,8 +315,10 @@ impl Directory {
         let segment = SegmentPtr::allocate(context, MIN_CAPACITY, 0)?;
         let directory = Self::allocate_places(context, 0)?;
         // SAFETY: fresh, with one place.
-        unsafe { Self::place(directory, 0).write(segment) };
-        Self::adopted(context, directory, segment);
+        unsafe {
+            Self::place(directory, 0).write(segment);
+            Self::adopted(context, directory, segment);
+        }
         Some(directory)
     }
 
@@ -331,10 +343,19 @@ impl Directory {
     }
 
     /// Makes sure that a cycle under way keeps a new directory and a new segment.
-    fn adopted(context: &Context, directory: NonNull<Self>, segment: SegmentPtr) {
+    ///
+    /// # Safety
+    ///
+    /// Both are alive.
+    unsafe fn adopted(context: &Context, directory: NonNull<Self>, segment: SegmentPtr) {
         if context.is_marking() {
             context.shade(segment.0.cast());
             context.shade(directory.cast());
+        }
+        // SAFETY: the caller's contract.
+        unsafe {
+            let link = &directory.as_ref().link;
+            context.register_in_clear(link, directory.cast(), &DIRECTORY_OPS);
         }
     }
 
@@ -491,9 +512,8 @@ impl Directory {
             head.cursor.set(0);
             if context.is_marking() {
                 context.shade(new.cast());
-            } else {
-                context.register_in_clear(&new.as_ref().link, new.cast(), &DIRECTORY_OPS);
             }
+            context.register_in_clear(&new.as_ref().link, new.cast(), &DIRECTORY_OPS);
             Some(new)
         }
     }

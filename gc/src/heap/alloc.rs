@@ -272,7 +272,7 @@ impl Context {
         // SAFETY: the caller has owned the object, so it is one.
         let page = unsafe { PageRef::of(object) };
         let bit = page.bit_of(object);
-        if self.barrier.get() && page.is_marked(bit) {
+        if self.barrier.get() && page.is_marked(bit) && !self.may_free_marked(page) {
             return;
         }
         page.clear_marked(bit);

@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 use std::time::Instant;
 
 use super::delegate::{Delegated, Owned};
+use super::generations::Generations;
 use super::page::PageRef;
 use super::queue::Stack;
 use super::source::Source;
@@ -62,7 +63,7 @@ pub struct Context {
     pub(super) cycle_ended: Cell<Option<Instant>>,
     /// How much longer than by the pacing alone the collector sleeps.
     pub(super) stretch: Cell<Stretch>,
-    /// Whether stores raise barriers: in `Marking` and `Marked`.
+    /// Whether stores raise barriers: in `Marking` and `Marked`; always where marks stay.
     pub(super) barrier: Cell<bool>,
     pub(super) phase: Cell<Phase>,
     pub(super) cache: [Cached; CACHE_PLACES],
@@ -116,6 +117,7 @@ pub struct Context {
     pub(super) limit_bytes: Cell<usize>,
     /// Whether an allocation was refused: the next cycle is an emergency.
     pub(super) refused: Cell<bool>,
+    pub(super) generations: Generations,
     /// Whether the arena may move between threads.
     send: bool,
     pub(super) zeal: Option<Zeal>,
@@ -177,6 +179,7 @@ impl Context {
             delegated: Delegated::default(),
             limit_bytes: Cell::new(usize::MAX),
             refused: Cell::new(false),
+            generations: Generations::from_environment(),
             send,
             zeal: Zeal::from_environment(),
         });
@@ -307,6 +310,11 @@ impl Context {
     #[inline(always)]
     pub(crate) fn is_marking(&self) -> bool {
         self.barrier.get()
+    }
+
+    /// Whether a cycle is under way that has not decided yet.
+    pub(crate) fn is_undecided(&self) -> bool {
+        matches!(self.phase.get(), Phase::Marking | Phase::Marked)
     }
 
     pub(crate) fn is_clearing(&self) -> bool {

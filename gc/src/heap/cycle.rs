@@ -62,9 +62,11 @@ impl Context {
         self.period_bytes
             .set(period.max(self.period_bytes.get() / 2));
         self.allocated_at_start.set(self.metrics.allocated_bytes());
-        self.marked_bytes.set(0);
+        if !self.begin_generation(cause) {
+            self.marked_bytes.set(0);
+            self.late_met_bytes.set(0);
+        }
         self.again_is_heavy.set(false);
-        self.late_met_bytes.set(0);
         self.late_scanned_bytes.set(0);
         self.root_gray.set(true);
         self.barrier.set(true);
@@ -135,6 +137,9 @@ impl Context {
             lap.enter(self.phase.get());
             match self.phase.get() {
                 Phase::Sleeping if may_start && !finished_cycle => {
+                    if matches!(goal, Goal::Marked | Goal::Cycle) {
+                        self.generations.ask_full();
+                    }
                     self.start_cycle(if due {
                         Cause::Allocation
                     } else {
@@ -226,11 +231,13 @@ impl Context {
                 .set(stretch.after_cycle(self.collected_ns.get(), elapsed_ns));
         }
         self.collected_ns.set(0);
-        let credit = self.metrics.pacing().stretched_credit(
-            live,
-            self.metrics.heap_bytes(),
-            self.stretch.get(),
-        );
+        let credit = self.end_generation(live).unwrap_or_else(|| {
+            self.metrics.pacing().stretched_credit(
+                live,
+                self.metrics.heap_bytes(),
+                self.stretch.get(),
+            )
+        });
         self.owed_bytes.set(0);
         self.set_credit(isize::try_from(credit).unwrap_or(isize::MAX));
         self.refused.set(false);

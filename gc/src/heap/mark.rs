@@ -569,7 +569,7 @@ impl Context {
         }
     }
 
-    fn push_slice(&self, object: NonNull<u8>, from: usize) -> bool {
+    pub(super) fn push_slice(&self, object: NonNull<u8>, from: usize) -> bool {
         let queued = self.slices.push((object, from));
         if !queued {
             self.overflowed.set(true);
@@ -662,6 +662,9 @@ impl Context {
     /// Turns a marked object white, and queues it to be marked and traced again. It is queued once however often its
     /// barrier is raised, since it is white from then on.
     fn unmark(&self, page: PageRef, object: NonNull<u8>) {
+        if self.remember(page, object) {
+            return;
+        }
         if self.again.push(object) {
             page.clear_marked(page.bit_of(object));
             let marked = self.marked_bytes.get();

@@ -9,7 +9,7 @@
 //! can (`raw`).
 //!
 //! One noun a file: `source` (memory), `page` (side tables), `space` (pages of a type), `alloc`, `mark`, `special` (weak
-//! containers), `sweep`, `cycle` (phases), `context` (the state of it all).
+//! containers), `sweep`, `cycle` (phases), `generations` (marks that stay), `context` (the state of it all).
 
 mod alloc;
 mod census;
@@ -17,9 +17,11 @@ mod context;
 mod cycle;
 mod delegate;
 mod events;
+mod generations;
 mod lap;
 mod mark;
 mod meter;
+mod nursery;
 mod page;
 mod poison;
 mod queue;

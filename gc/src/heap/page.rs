@@ -17,7 +17,8 @@
 //! | 1 | 1 | 0 | holds an object that this cycle has marked |
 //! | 0 | 0 | 1 | held an object whose value is dropped, but which a weak pointer names: it is not used again |
 //!
-//! `mark` is all zero when no cycle is under way, `weak` (traced weak pointers of this cycle) too.
+//! `mark` is all zero when no cycle is under way, `weak` (traced weak pointers of this cycle) too; unless marks are
+//! sticky (`generations.rs`): then they are those of old objects, and `weak` is of all cycles since the last full one.
 
 use std::alloc::Layout;
 use std::cell::Cell;
@@ -35,6 +36,9 @@ use super::vtable::VTable;
 pub(super) const TRACED: u8 = 1;
 /// Ephemeron entries wait for an object of the page to be marked.
 pub(super) const WAITED_FOR: u8 = 2;
+
+/// Cells of the page were allocated or freed since its last sweep.
+const CHANGED: u32 = u32::MAX;
 
 /// What marking a tail counts for, besides its elements.
 const TAIL_MARK_BYTES: u64 = 16;
@@ -67,6 +71,8 @@ pub(super) struct Page {
     pub(super) index: Cell<u32>,
     /// The index of its space.
     pub(super) space: u32,
+    /// Objects after the last sweep, or [`CHANGED`].
+    live: Cell<u32>,
     /// The next page of the space's list of pages with free cells.
     pub(super) next: Cell<Option<PageRef>>,
 }
@@ -179,6 +185,7 @@ impl PageRef {
             swept: Cell::new(0),
             index: Cell::new(0),
             space,
+            live: Cell::new(CHANGED),
             next: Cell::new(None),
         };
         // SAFETY: the table is zeroed and has room for the descriptor and its bitmaps; the run is this page's own.
@@ -310,12 +317,14 @@ impl PageRef {
     pub(super) fn set_allocated(&self, bit: Bit) {
         let word = self.alloc(bit.word);
         word.set(word.get() | bit.mask);
+        self.live.set(CHANGED);
     }
 
     /// Makes the cell free, as far as no weak pointer holds it.
     pub(super) fn clear_allocated(&self, bit: Bit) {
         let word = self.alloc(bit.word);
         word.set(word.get() & !bit.mask);
+        self.live.set(CHANGED);
     }
 
     /// Remembers that a weak pointer to the object was traced. False where there is no memory for that.
@@ -394,6 +403,7 @@ impl PageRef {
             }
             let alloc = self.alloc(word);
             alloc.set(alloc.get() | free);
+            self.live.set(CHANGED);
             if black {
                 let mark = self.mark(word);
                 mark.set(mark.get() | free);
@@ -439,11 +449,13 @@ impl PageRef {
         (0..self.cells()).filter(move |&index| self.is_allocated(Bit::of(index)))
     }
 
-    /// Sweeps: what is not marked is free, unless a weak pointer holds it, and nothing is marked.
+    /// Sweeps: what is not marked is free, unless a weak pointer holds it. Then nothing is marked, or, where marks are
+    /// `sticky`, what survives.
     ///
     /// Values of dead objects have been dropped before, or need no drop. Touches no object.
-    pub(super) fn sweep(&self) -> Swept {
+    pub(super) fn sweep(&self, sticky: bool) -> Swept {
         let mut swept = Swept::default();
+        let stays = if sticky { !0 } else { 0 };
         let (mut live, mut freed) = (0, 0);
         for word in 0..self.words() {
             let (mark, alloc) = (self.mark(word), self.alloc(word));
@@ -451,20 +463,49 @@ impl PageRef {
             live += survivors.count_ones();
             freed += (alloc.get() & !survivors).count_ones();
             alloc.set(survivors);
-            mark.set(0);
+            mark.set(survivors & stays);
         }
+        self.live.set(live);
         (swept.live, swept.freed) = (live as usize, freed as usize);
         if self.weak.get().is_some() {
             for word in 0..self.words() {
                 if let (Some(weak), Some(held)) = (self.weak(word), self.held(word)) {
                     held.set(weak.get() & !self.alloc(word).get());
-                    weak.set(0);
+                    weak.set(weak.get() & stays);
                     swept.held += held.get().count_ones() as usize;
                 }
             }
         }
         self.flags.set(self.flags.get() & !WAITED_FOR);
         swept
+    }
+
+    /// Whether no cell was allocated or freed since the last sweep: in a young cycle, all objects of the page are old.
+    pub(super) fn is_unchanged(&self) -> bool {
+        self.live.get() != CHANGED
+    }
+
+    /// As [`Page::sweep`] with sticky marks, for a page of old objects only.
+    pub(super) fn sweep_unchanged(&self) -> Swept {
+        self.flags.set(self.flags.get() & !WAITED_FOR);
+        let mut swept = Swept {
+            live: self.live.get() as usize,
+            ..Swept::default()
+        };
+        if self.weak.get().is_some() {
+            swept.held = self.count().held;
+        }
+        swept
+    }
+
+    /// Makes all objects white, and forgets which weak pointers were traced.
+    pub(super) fn take_marks_back(&self) {
+        for word in 0..self.words() {
+            self.mark(word).set(0);
+            if let Some(weak) = self.weak(word) {
+                weak.set(0);
+            }
+        }
     }
 
     /// Objects and held cells, counted.

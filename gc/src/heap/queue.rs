@@ -167,6 +167,26 @@ impl<T: Copy> Stack<T> {
         self.top.get() == self.base.get() && !self.more.get()
     }
 
+    /// Copies of all elements, the lowest first; the one for which there was no memory comes last.
+    #[cfg(any(debug_assertions, feature = "zeal"))]
+    pub(super) fn all(&self) -> Vec<T> {
+        let Chunks { used, last, .. } = self.chunks();
+        let in_last = (self.top.get().addr() - self.base.get().addr()) / size_of::<T>();
+        let mut all = Vec::new();
+        for (index, chunk) in used.iter().enumerate() {
+            let full = index + 1 < used.len();
+            let written = &chunk[..if full { CHUNK } else { in_last }];
+            // SAFETY: all chunks are full but the last, which is written up to `top`.
+            all.extend(
+                written
+                    .iter()
+                    .map(|element| unsafe { element.assume_init() }),
+            );
+        }
+        all.extend(*last);
+        all
+    }
+
     /// Forgets everything, and frees its memory.
     pub(super) fn reset(&self) {
         self.top.set(ptr::null_mut());

@@ -80,7 +80,7 @@ impl Specials {
         link.next.set(None);
         match self.last.replace(Some(NonNull::from(link))) {
             // SAFETY: who is on the list is marked, or queued to be, and so alive until the sweep; and then the list is
-            // empty.
+            // empty, or all on it are old and marks are sticky.
             Some(last) => unsafe { last.as_ref() }.next.set(Some(NonNull::from(link))),
             None => self.first.set(Some(NonNull::from(link))),
         }
@@ -95,13 +95,30 @@ impl Specials {
         }
     }
 
+    /// Keeps all for the next cycle, in which those that are old are not traced.
+    pub(super) fn rewind(&self) {
+        for done in &self.done {
+            done.set(None);
+        }
+    }
+
+    /// Takes all off the list.
+    pub(super) fn take_off(&self) {
+        let mut next = self.first.get();
+        while let Some(link) = next {
+            // SAFETY: as in `add`.
+            let link = unsafe { link.as_ref() };
+            link.listed.set(None);
+            next = link.next.get();
+        }
+        self.clear();
+    }
+
     /// Forgets all: the last stage is behind them.
     pub(super) fn clear(&self) {
         self.first.set(None);
         self.last.set(None);
-        for done in &self.done {
-            done.set(None);
-        }
+        self.rewind();
     }
 }
 
@@ -170,7 +187,7 @@ impl Context {
             }
             if complete {
                 self.specials.done[stage as usize].set(Some(next));
-                if stage == Stage::Clear {
+                if stage == Stage::Clear && !self.generations.is_sticky() {
                     link.listed.set(None);
                 }
             }

@@ -28,6 +28,9 @@ const DROPPED_AT_A_TIME: usize = 16;
 /// What an element with a destructor counts for in bytes: the least size that one has that owns something.
 const ELEMENT_BYTES: usize = 8;
 
+/// What a page without young objects counts for in a young cycle, in pointers looked at.
+const OLD_PAGE_TICKS: usize = 4;
+
 /// What a destructor counts for, in pointers looked at: it usually frees memory.
 const TICKS_PER_DROP: usize = 8;
 
@@ -40,9 +43,15 @@ impl Context {
         // Cells that are reserved, but hold nothing yet, must not be taken for dead objects later, and what is
         // allocated in them from now on must be black: they are given back.
         self.close_spaces();
-        self.barrier.set(false);
+        self.decide_generation();
+        self.barrier.set(self.generations.is_sticky());
         self.phase.set(Phase::Clearing);
         self.waiting.reset();
+        self.reset_queues();
+    }
+
+    /// Forgets what is queued, and frees the memory.
+    pub(super) fn reset_queues(&self) {
         self.gray.reset_to_chunk();
         self.again.reset();
         self.slices.reset();
@@ -69,7 +78,11 @@ impl Context {
                 return false;
             }
         }
-        self.specials.clear();
+        if self.generations.is_sticky() {
+            self.specials.rewind();
+        } else {
+            self.specials.clear();
+        }
         self.close_spaces();
         self.epoch.set(self.epoch.get().wrapping_add(1));
         self.each_space(Space::begin_sweep);
@@ -104,6 +117,14 @@ impl Context {
             };
             if space.vtable.needs_drop != self.sweep_second.get() {
                 while let Some(page) = space.next_unswept(self.epoch.get()) {
+                    if self.is_all_old(page) {
+                        self.sweep_page(space, page, false);
+                        meter.spend(OLD_PAGE_TICKS, 0);
+                        if meter.is_empty() {
+                            return false;
+                        }
+                        continue;
+                    }
                     if space.vtable.needs_drop && !self.drop_dead(page, meter) {
                         return false;
                     }
@@ -211,7 +232,11 @@ impl Context {
         if self.zeal.is_some() || cfg!(asan) {
             self.poison_dead(page);
         }
-        let swept = page.sweep();
+        let swept = if self.is_all_old(page) {
+            page.sweep_unchanged()
+        } else {
+            page.sweep(self.generations.is_sticky())
+        };
         page.swept.set(self.epoch.get());
         page.listed.set(false);
         self.discharge(swept.freed, swept.freed * page.cell_bytes);

@@ -12,7 +12,7 @@ impl Context {
     /// Checks every page: counts, colours and bitmaps.
     ///
     /// - the bytes of all cells that hold objects or are reserved, and external bytes, are `heap_bytes`;
-    /// - a page that is swept, and every page while no cycle is under way, has no mark;
+    /// - a page that is swept, and every page while no cycle is under way, has no mark, unless marks are sticky;
     /// - a marked cell holds an object;
     /// - each page is where its space says that it is;
     /// - outside of marking nothing is gray.
@@ -35,6 +35,7 @@ impl Context {
                 }
                 bytes += page.count().live * page.cell_bytes;
                 let clean = match self.phase.get() {
+                    _ if self.generations.is_sticky() => false,
                     Phase::Sleeping => true,
                     Phase::Sweeping => page.swept.get() == self.epoch.get(),
                     Phase::Marking | Phase::Marked | Phase::Clearing => false,
@@ -99,7 +100,52 @@ impl Context {
             // SAFETY: the object is reachable, and no callback is running.
             unsafe { (PageRef::of(object).vtable.trace)(object, from, &mut probe) };
         }
-        Ok(())
+        self.verify_old()
+    }
+
+    /// Checks, between two cycles of a generational arena, that what an old object names is old or that the next cycle
+    /// looks at the object again.
+    #[cfg(any(debug_assertions, feature = "zeal"))]
+    fn verify_old(&self) -> Result<(), String> {
+        if !self.generations.is_sticky()
+            || self.phase.get() != Phase::Sleeping
+            || self.overflowed.get()
+        {
+            return Ok(());
+        }
+        let mut queued: HashSet<_> = self.gray.all().into_iter().collect();
+        queued.extend(self.slices.all().into_iter().map(|(object, _)| object));
+        queued.extend(self.late.all());
+        let again: HashSet<_> = self.again.all().into_iter().collect();
+        let mut wrong = Ok(());
+        self.each_space(|space| {
+            for page in (0..space.len()).filter_map(|index| space.page(index)) {
+                for object in page.objects().map(|cell| page.cell(cell)) {
+                    if !page.is_marked(page.bit_of(object)) || queued.contains(&object) {
+                        continue;
+                    }
+                    let mut probe = Marker::probe(self);
+                    // SAFETY: old objects live until a full cycle, and no callback is running.
+                    unsafe { (page.vtable.trace)(object, 0, &mut probe) };
+                    while let Some((child, from)) = probe.found() {
+                        if from != 0 {
+                            // SAFETY: as above; the rest of a long object.
+                            unsafe { (page.vtable.trace)(object, from, &mut probe) };
+                        } else if !self.is_marked(child) && !again.contains(&child) {
+                            // SAFETY: old objects name objects.
+                            let (parent, child) =
+                                unsafe { (page.vtable.name, PageRef::of(child).vtable.name) };
+                            wrong = Err(format!(
+                                "an old {} names a young {} and is not remembered",
+                                parent(),
+                                child()
+                            ));
+                        }
+                    }
+                }
+            }
+        });
+        wrong
     }
 
     #[cfg(any(debug_assertions, feature = "zeal"))]

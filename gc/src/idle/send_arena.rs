@@ -170,6 +170,16 @@ where
         self.arena.set_heap_limit(bytes);
     }
 
+    /// As [`Arena::set_generational`].
+    pub fn set_generational(&mut self, generational: bool) {
+        self.arena.set_generational(generational);
+    }
+
+    /// As [`Arena::is_generational`].
+    pub fn is_generational(&self) -> bool {
+        self.arena.is_generational()
+    }
+
     /// As [`Arena::park`]. A guard that is forgotten is made good by whichever thread uses the arena next.
     pub fn park(&mut self) -> ParkedArena<'_> {
         self.arena.park()

@@ -91,6 +91,11 @@ impl Worker<'_> {
                 self.arena.control.running = true;
                 Answer::Done
             }
+            GcRequest::Generational(generational) => {
+                let was = self.arena.is_generational();
+                self.arena.set_generational(generational);
+                Answer::Ready(was)
+            }
             GcRequest::Stats => {
                 let stats = super::figures::stats(&self.arena, self.sleeper, self.shared.started);
                 Answer::Custom(Box::new(stats))

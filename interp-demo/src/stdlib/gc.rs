@@ -53,7 +53,7 @@ pub(super) fn collectgarbage<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     }
     match option {
         b"collect" => request(call, GcRequest::Full, done),
-        // A step of a generational collector is a whole young collection, of which there is none smaller here.
+        // A step of a generational collector is a whole collection.
         b"step" if settings.is_generational.get() => {
             request(call, GcRequest::Full, |call| call.ret1(true))
         }
@@ -136,10 +136,15 @@ fn change_mode<'gc>(
     settings: &Settings,
     generational: bool,
 ) -> NativeResult<'gc> {
-    let was = settings.is_generational.replace(generational);
-    let name: &[u8] = if was { b"generational" } else { b"incremental" };
-    let name = call.ctx.string(name);
-    call.ret1(name)
+    settings.is_generational.set(generational);
+    request(call, GcRequest::Generational(generational), |call| {
+        let name: &[u8] = match call.answer() {
+            Answer::Ready(true) => b"generational",
+            _ => b"incremental",
+        };
+        let name = call.ctx.string(name);
+        call.ret1(name)
+    })
 }
 
 fn scavenge<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {

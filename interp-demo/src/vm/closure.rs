@@ -235,7 +235,7 @@ impl<'gc> Closure<'gc> {
     ///
     /// If there is no such upvalue.
     pub fn join(self, ctx: Ctx<'gc>, i: usize, upvalue: UpValue<'gc>) {
-        ctx.mc.shade(&upvalue);
+        ctx.mc.shade_in(self.0.erase(), &upvalue);
         self.0.tail()[i].0.set(upvalue);
     }
 
@@ -373,9 +373,21 @@ impl<'gc> UpValue<'gc> {
     /// Assigns to the variable.
     #[inline(always)]
     pub fn set(self, ctx: Ctx<'gc>, value: Value<'gc>) {
-        ctx.barrier(value);
+        if ctx.mc.is_marking() {
+            self.barrier(ctx, value);
+        }
         // SAFETY: as in `get`; values are plain data and no reference to the place is alive.
         unsafe { *self.0.as_ref().at.get() = value };
+    }
+
+    #[cold]
+    fn barrier(self, ctx: Ctx<'gc>, value: Value<'gc>) {
+        if self.0.as_ref().is_open() {
+            // The slot is one of a stack that may have been scanned already.
+            ctx.barrier(value);
+        } else {
+            ctx.barrier_in(Gc::erase(self.0), value);
+        }
     }
 
     /// Where the value is.
@@ -401,7 +413,7 @@ impl<'gc> UpValue<'gc> {
     /// The upvalue is open.
     pub(super) unsafe fn set_next(self, ctx: Ctx<'gc>, next: Option<UpValue<'gc>>) {
         if let Some(next) = next {
-            ctx.mc.shade(&next);
+            ctx.mc.shade_in(Gc::erase(self.0), &next);
         }
         // SAFETY: open by contract, so `rest` is `open`; no reference into it is alive.
         unsafe { (*self.0.as_ref().rest.get()).open.next = next };
@@ -419,7 +431,7 @@ impl<'gc> UpValue<'gc> {
     /// Takes the value out of the stack.
     pub(super) fn close(self, ctx: Ctx<'gc>) {
         let value = self.get();
-        ctx.barrier(value);
+        ctx.barrier_in(Gc::erase(self.0), value);
         let body = self.0.as_ref();
         // SAFETY: `rest` is a union of plain data, no reference into it is alive.
         unsafe { (*body.rest.get()).closed = value };

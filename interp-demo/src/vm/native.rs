@@ -600,7 +600,7 @@ impl<'gc> Native<'gc> {
     /// Changes upvalue `i`; does nothing if there is none.
     pub fn set_upvalue(self, ctx: Ctx<'gc>, i: usize, value: Value<'gc>) {
         if let Some(upvalue) = self.0.tail().get(i) {
-            ctx.barrier(value);
+            ctx.barrier_in(self.0.erase(), value);
             upvalue.0.set(value);
         }
     }

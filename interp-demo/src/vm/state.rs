@@ -189,7 +189,10 @@ impl<'gc> State<'gc> {
     }
 
     pub(super) fn set_current(&self, ctx: Ctx<'gc>, thread: Thread<'gc>) {
-        ctx.barrier(thread.into());
+        // The state is traced again, so that a coroutine does not outlive the cycle for having run.
+        // SAFETY: the state is an object of the arena.
+        let this = unsafe { Gc::from_ptr(std::ptr::from_ref(self)) };
+        ctx.mc.backward_barrier(Gc::erase(this), None);
         self.current.set(thread);
     }
 
@@ -257,6 +260,12 @@ impl<'gc> Ctx<'gc> {
     #[inline(always)]
     pub fn barrier(self, value: Value<'gc>) {
         self.mc.shade(&value);
+    }
+
+    /// As [`Ctx::barrier`], where `parent` is the object.
+    #[inline(always)]
+    pub(super) fn barrier_in(self, parent: Gc<'gc, ()>, value: Value<'gc>) {
+        self.mc.shade_in(parent, &value);
     }
 
     /// A string value.

@@ -74,6 +74,8 @@ pub enum GcRequest {
     Stop,
     /// Automatic collection on. Answered with [`Answer::Done`].
     Restart,
+    /// Two generations, or none. Answered with [`Answer::Ready`]: whether there were two.
+    Generational(bool),
     /// Give free memory back to the system. Answered with [`Answer::Number`]: how many bytes.
     Scavenge,
     /// The figures of the runtime. Answered with [`Answer::Custom`]: a [`Stats`](crate::stats::Stats).

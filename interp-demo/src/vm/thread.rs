@@ -213,7 +213,7 @@ impl<'gc> Thread<'gc> {
     }
 
     pub(super) fn set_resumer(self, ctx: Ctx<'gc>, resumer: Option<Thread<'gc>>) {
-        ctx.barrier(resumer.into());
+        ctx.barrier_in(Gc::erase(self.0), resumer.into());
         self.body().resumer.set(resumer);
     }
 
@@ -224,7 +224,7 @@ impl<'gc> Thread<'gc> {
     }
 
     pub(super) fn set_failure(self, ctx: Ctx<'gc>, failure: Option<Value<'gc>>) {
-        ctx.barrier(failure.into());
+        ctx.barrier_in(Gc::erase(self.0), failure.into());
         self.body().failure.set(failure);
     }
 
@@ -233,7 +233,7 @@ impl<'gc> Thread<'gc> {
     }
 
     pub(super) fn set_hook_function(self, ctx: Ctx<'gc>, function: Value<'gc>) {
-        ctx.barrier(function);
+        ctx.barrier_in(Gc::erase(self.0), function);
         self.body().hook_function.set(function);
     }
 
@@ -504,7 +504,7 @@ impl<'gc> Thread<'gc> {
     }
 
     fn set_open(self, ctx: Ctx<'gc>, open: Option<UpValue<'gc>>) {
-        ctx.mc.shade(&open);
+        ctx.mc.shade_in(Gc::erase(self.0), &open);
         self.body().open.set(open);
     }
 

@@ -84,7 +84,7 @@ impl<'gc> UserData<'gc> {
 
     /// Changes the metatable. `__gc` is looked at by [`Ctx::set_metatable`], not here.
     pub fn set_metatable(self, ctx: Ctx<'gc>, metatable: Option<Table<'gc>>) {
-        ctx.barrier(metatable.into());
+        ctx.barrier_in(Gc::erase(self.0), metatable.into());
         self.0.metatable.set(metatable);
     }
 
@@ -96,7 +96,7 @@ impl<'gc> UserData<'gc> {
 
     /// Changes the value kept beside the data.
     pub fn set_user_value(self, ctx: Ctx<'gc>, value: Value<'gc>) {
-        ctx.barrier(value);
+        ctx.barrier_in(Gc::erase(self.0), value);
         self.0.user_value.set(value);
     }
 

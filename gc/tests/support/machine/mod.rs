@@ -207,6 +207,13 @@ impl Default for Machine {
 }
 
 impl Machine {
+    /// A machine whose arena has generations.
+    pub fn generational() -> Self {
+        let mut machine = Self::new();
+        machine.arena.set_generational(true);
+        machine
+    }
+
     pub fn new() -> Self {
         Self {
             arena: Arena::new(|mc| Root {
@@ -518,6 +525,8 @@ impl Machine {
             Op::Step { bytes } => {
                 arena.step(Budget::Work(usize::from(*bytes)));
             }
+            // A young cycle, where there are generations and one has ended.
+            Op::Start if arena.is_generational() => arena.metrics().adjust_debt(1e6),
             Op::Start => arena.start_cycle(),
             Op::Mark => {
                 let _ = arena.finish_marking();

@@ -290,7 +290,7 @@ impl<'gc> Table<'gc> {
 
     /// Changes the metatable. `__gc` and `__mode` are looked at by [`Ctx::set_metatable`], not here.
     pub(super) fn put_metatable(self, ctx: Ctx<'gc>, metatable: Option<Table<'gc>>) {
-        ctx.barrier(metatable.into());
+        ctx.barrier_in(self.erase(), metatable.into());
         self.body().metatable.set(metatable);
     }
 
@@ -422,10 +422,10 @@ impl<'gc> Table<'gc> {
     #[inline]
     fn store(self, ctx: Ctx<'gc>, at: u32, key: Value<'gc>, value: Value<'gc>) {
         let body = self.body();
-        ctx.barrier(value);
+        body.node_buffer.shade_in(ctx.mc, &value);
         if !body.node(at).has_value() {
             // The key was not kept alive while there was no value.
-            ctx.barrier(key);
+            body.node_buffer.shade_in(ctx.mc, &key);
             body.absent.set(0);
         }
         body.change_node(at, |node| node.set_value(value));
@@ -458,7 +458,7 @@ impl<'gc> Table<'gc> {
         let body = self.body();
         match body.find_short(key) {
             Some(at) if body.node(at).has_value() => {
-                ctx.barrier(value);
+                body.node_buffer.shade_in(ctx.mc, &value);
                 body.change_node(at, |node| node.set_value(value));
                 true
             }

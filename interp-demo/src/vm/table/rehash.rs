@@ -63,7 +63,7 @@ impl<'gc> Table<'gc> {
                     before = next;
                 }
                 body.change_node(before, |node| node.set_next(distance(before, free)));
-                ctx.mc.shade(&colliding);
+                body.node_buffer.shade_in(ctx.mc, &colliding);
                 body.change_node(free, |node| {
                     *node = colliding;
                     node.set_next(next);
@@ -71,8 +71,8 @@ impl<'gc> Table<'gc> {
                 body.change_node(at, |node| node.set_next(0));
             }
         }
-        ctx.barrier(key);
-        ctx.barrier(value);
+        body.node_buffer.shade_in(ctx.mc, &key);
+        body.node_buffer.shade_in(ctx.mc, &value);
         body.change_node(at, |node| {
             node.set_key(key);
             node.set_value(value);
@@ -174,19 +174,26 @@ impl<'gc> Table<'gc> {
         }
         let old_len = body.array_len.get();
         // Everything that can fail comes first.
-        let fresh = GcVec::new();
+        let mut fresh = GcVec::new();
         if hash != 0 {
-            fresh
-                .try_resize(ctx.mc, 1 << bits, Node::FREE)
+            fresh = GcVec::try_filled(ctx.mc, 1 << bits, Node::FREE)
                 .map_err(|_| ctx.out_of_memory())?;
         }
         if array > old_len {
-            body.array
-                .try_resize(ctx.mc, array as usize, Value::Nil)
-                .map_err(|_| ctx.out_of_memory())?;
+            if body.array.capacity() == 0 {
+                let items = GcVec::try_filled(ctx.mc, array as usize, Value::Nil)
+                    .map_err(|_| ctx.out_of_memory())?;
+                // SAFETY: the body is the object, and traces both parts.
+                unsafe { body.array.replace_in(ctx.mc, self.erase(), items) };
+            } else {
+                body.array
+                    .try_resize(ctx.mc, array as usize, Value::Nil)
+                    .map_err(|_| ctx.out_of_memory())?;
+            }
             body.array_len.set(array);
         }
-        let old_nodes = body.node_buffer.replace(ctx.mc, fresh);
+        // SAFETY: the body is the object, and traces both parts.
+        let old_nodes = unsafe { body.node_buffer.replace_in(ctx.mc, self.erase(), fresh) };
         body.nodes.set(if hash == 0 {
             Node::shared()
         } else {
