@@ -194,7 +194,7 @@ fn get_wait<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let wanted: i64 = waiting
         .filter(|&&(ticket, _)| ctx.is_parked(ticket))
         .map(|&(_, wanted)| wanted)
-        .sum();
+        .fold(0, i64::saturating_add);
     let missing = wanted - semaphore.count;
     drop(semaphore);
     call.ret1(missing)
