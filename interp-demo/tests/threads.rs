@@ -80,6 +80,11 @@ fn sockets_and_processes() {
 }
 
 #[test]
+fn finalizers() {
+    script("finalizer.lua");
+}
+
+#[test]
 fn a_storm_of_200_threads() {
     script("storm.lua");
 }
@@ -170,6 +175,50 @@ fn the_time_limit_and_the_end_of_the_script_end_all_threads() {
     assert!(ended.status.success());
     assert_eq!(text(&ended.stdout), "ready\nclosed\nfinalized\n");
     assert_eq!(text(&ended.stderr), "");
+}
+
+/// A wait of a finalizer that runs when the main program has ended, and what comes of it. `t` and `u` wait for ever; `u` runs a
+/// finalizer.
+const LAST_WAITS: [(&str, &str); 6] = [
+    ("print(t:join())", "false\tthe program ends\n"),
+    ("print(u:join())", "false\tthe program ends\n"),
+    ("t:join() print(t:status())", "failed\n"),
+    ("q:pop()", ""),
+    ("print(pcall(q.pop, q))", "false\tdeadlock: "),
+    ("print(select(2, q:pop(0.01)))", "timeout\n"),
+];
+
+#[test]
+fn what_runs_after_the_main_program_waits_for_no_thread_in_vain() {
+    for (wait, told) in LAST_WAITS {
+        let close = "local c <close> = setmetatable({}, { __close = function() t:join() end }) os.exit(0, true)";
+        for exit in ["", close, "error('failed')"] {
+            let ended = run(&[
+                "-e",
+                &format!(
+                    "local thread, queue = require 'thread', require 'queue'
+                     local q, r = queue.new(), queue.new()
+                     local t = thread.spawn(function() q:pop() end)
+                     local u = thread.spawn(function()
+                       setmetatable({{}}, {{ __gc = function() r:push(1) q:pop() end }})
+                       collectgarbage()
+                     end)
+                     r:pop()
+                     for i = 1, 3 do
+                       last = setmetatable({{ last }}, {{ __gc = function()
+                         if i == 1 then t:join() end
+                         {wait}
+                       end }})
+                     end
+                     {exit}"
+                ),
+            ]);
+            let (out, err) = (text(&ended.stdout), text(&ended.stderr));
+            assert_eq!(ended.status.success(), !exit.starts_with("error"), "{err}");
+            let is_told = told.is_empty() || out.matches(told).count() == 3;
+            assert!(is_told, "{wait}: {out}{err}");
+        }
+    }
 }
 
 #[test]

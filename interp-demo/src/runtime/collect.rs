@@ -3,8 +3,9 @@
 use sleepy_gc::Budget;
 
 use super::End;
-use super::worker::Worker;
-use crate::vm::{Answer, Exit, GcRequest, run};
+use super::worker::{Served, Trouble, Worker, run_on, trouble_error};
+use crate::vm::roster::MAIN;
+use crate::vm::{Answer, Exit, GcRequest, fail};
 
 /// How the collector is driven.
 pub(super) struct Control {
@@ -126,47 +127,19 @@ impl Worker<'_> {
 
     /// Runs the finalizers that are due, `most` of them at most; false if the program was to stop meanwhile.
     pub(super) fn run_finalizers(&mut self, most: u32) -> bool {
+        // Those of a program that ends are the first thread's.
+        if self.id != MAIN && self.shared.is_closing() {
+            return false;
+        }
         for _ in 0..most {
             if !self.enter(|ctx| ctx.start_finalizer()) {
                 break;
             }
             self.arena.count_finalizer();
-            loop {
-                enum Next {
-                    Look,
-                    Collect,
-                    Serve,
-                    Over,
-                }
-                let next = self.enter(|ctx| match run(ctx) {
-                    Exit::SafePoint => Next::Look,
-                    Exit::ShortOfMemory => Next::Collect,
-                    Exit::Request => Next::Serve,
-                    Exit::Done => {
-                        ctx.end_finalizer(None);
-                        Next::Over
-                    }
-                    Exit::Failed(value) => {
-                        ctx.end_finalizer(Some(value));
-                        Next::Over
-                    }
-                });
-                match next {
-                    Next::Look => self.pay_debt(),
-                    Next::Collect => {
-                        // No finalizer begins while one runs.
-                        self.collect(GcRequest::Full);
-                    }
-                    Next::Serve => {
-                        self.serve_in_finalizer();
-                    }
-                    Next::Over => break,
-                }
-                if self.must_stop() {
-                    // The finalizer is given up; the program hears of it at its own next safe point.
-                    self.enter(|ctx| ctx.end_finalizer(None));
-                    return false;
-                }
+            if !self.run_finalizer() {
+                // It is given up; the program hears of what has stopped it at its own next safe point.
+                self.enter(|ctx| ctx.end_finalizer(None));
+                return false;
             }
             if self.must_stop() {
                 return false;
@@ -176,7 +149,68 @@ impl Worker<'_> {
         true
     }
 
-    fn serve_in_finalizer(&mut self) {
+    /// Runs the finalizer that was started to its end; false if the program is to stop before that.
+    fn run_finalizer(&mut self) -> bool {
+        enum Next {
+            Look,
+            Collect,
+            Serve,
+            Over,
+        }
+        loop {
+            let next = self.enter(|ctx| match run_on(ctx) {
+                Exit::SafePoint => Next::Look,
+                Exit::ShortOfMemory => Next::Collect,
+                Exit::Request => Next::Serve,
+                Exit::Done => {
+                    ctx.end_finalizer(None);
+                    Next::Over
+                }
+                Exit::Failed(value) => {
+                    ctx.end_finalizer(Some(value));
+                    Next::Over
+                }
+            });
+            let served = match next {
+                Next::Look => {
+                    self.pay_debt();
+                    if self.arena.is_wanted() {
+                        self.share();
+                    }
+                    Served::Answered
+                }
+                Next::Collect => {
+                    // No finalizer begins while one runs.
+                    self.collect(GcRequest::Full);
+                    Served::Answered
+                }
+                Next::Serve if self.is_not_to_wait() => return false,
+                Next::Serve => self.serve_in_finalizer(),
+                Next::Over => return true,
+            };
+            match served {
+                // What was handed over is taken first.
+                Served::Rung if !self.is_ending() => {}
+                _ if self.must_stop() => return false,
+                Served::Deadlocked if !self.fail_finalizer(Trouble::Deadlock) => return true,
+                _ => {}
+            }
+        }
+    }
+
+    /// Raises an error in the finalizer that runs; false if that has ended it.
+    fn fail_finalizer(&mut self, trouble: Trouble) -> bool {
+        self.enter(|ctx| {
+            ctx.drop_answer();
+            let error = trouble_error(ctx, trouble);
+            let failed = fail(ctx, error);
+            failed
+                .map_err(|value| ctx.end_finalizer(Some(value)))
+                .is_ok()
+        })
+    }
+
+    fn serve_in_finalizer(&mut self) -> Served {
         // Collection is refused while a finalizer runs; an exit ends the process at once.
         let request = self.enter(|ctx| ctx.take_request());
         let answer = match request {
@@ -184,17 +218,24 @@ impl Worker<'_> {
             Some(crate::vm::Suspend::Collect(_)) | None => Answer::Ready(false),
             Some(other) => {
                 self.enter(|ctx| ctx.put_request(other));
-                self.serve();
-                return;
+                return self.serve();
             }
         };
         self.enter(|ctx| ctx.put_answer(answer));
+        Served::Answered
     }
 
     /// See [`Runtime::close`](super::Runtime::close).
     pub(super) fn close(&mut self) -> Option<i32> {
         let mut status = None;
         self.shared.set_closing();
+        // Another thread may have asked to exit when this one had already come to its end.
+        if let Some((code, close)) = self.shared.take_exit() {
+            if !close {
+                return Some(code);
+            }
+            status = Some(code);
+        }
         // What runs now can't be told that memory is short.
         self.arena.set_heap_limit(None);
         let has_pending = self.enter(|ctx| {

@@ -226,7 +226,7 @@ impl Runtime {
     }
 
     /// Ends the program as `lua_close` does: stops all other threads where they are, closes the pending variables, and runs all
-    /// finalizers, the youngest object's first. If a `__close` method asks to exit, its status is the answer; if finalizers are
+    /// finalizers, the youngest object's first. If a `__close` method or another thread asks to exit, its status is the answer; if finalizers are
     /// given up as the program's time is over, or it was interrupted, 1.
     pub fn close(&mut self) -> Option<i32> {
         self.worker().close()
@@ -248,8 +248,9 @@ impl Runtime {
 impl Drop for Runtime {
     /// The other threads end when they come to a safe point, or out of their waits; the last one frees the heap.
     fn drop(&mut self) {
-        self.shared.set_closing();
-        self.enter(|ctx| ctx.rouse_all());
+        let mut worker = self.worker();
+        worker.shared.set_closing();
+        worker.enter(|ctx| ctx.rouse_all());
     }
 }
 

@@ -48,6 +48,11 @@ impl Shared {
         self.exit.lock().get_or_insert((code, close));
     }
 
+    /// Whether there is an exit to be taken.
+    pub fn is_exit_asked_for(&self) -> bool {
+        self.exit.lock().is_some()
+    }
+
     /// The exit that was asked for by another thread; once.
     pub fn take_exit(&self) -> Option<(i32, bool)> {
         self.exit.lock().take()

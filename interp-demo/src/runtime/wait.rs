@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sleepy_gc::idle::{Interest, Sleeper, Watched};
 
-use super::worker::Worker;
+use super::worker::{Served, Worker};
 use super::{End, FINALIZERS_AT_ONCE, Held};
 use crate::vm::roster::{NoRest, Rest, Woken};
 use crate::vm::{Answer, Suspend};
@@ -22,11 +22,15 @@ pub struct Waiter<'a, 'g> {
 }
 
 impl Worker<'_> {
-    /// Carries out the request that the state holds. `Some`: the program has asked to end.
-    pub(super) fn serve(&mut self) -> Option<End> {
+    /// Carries out the request that the state holds.
+    pub(super) fn serve(&mut self) -> Served {
         let (request, is_alone) = self.enter(|ctx| (ctx.take_request(), ctx.is_alone()));
         self.arena.set_shared(!is_alone);
-        let answer = match request? {
+        let Some(request) = request else {
+            return Served::Answered;
+        };
+        let mut served = Served::Answered;
+        let answer = match request {
             Suspend::Sleep(time) => {
                 self.sleep(time);
                 Answer::Done
@@ -49,7 +53,14 @@ impl Worker<'_> {
                     for_ever: timeout.is_none(),
                 };
                 match self.rest(rest, &[], self.shortened(timeout)) {
-                    Ok((rung, _)) => Answer::Ready(rung),
+                    Ok((woken, _)) => {
+                        served = match woken {
+                            Woken::Rung => Served::Rung,
+                            Woken::ByItself => Served::Answered,
+                            Woken::Deadlocked => Served::Deadlocked,
+                        };
+                        Answer::Ready(woken == Woken::Rung)
+                    }
                     Err(error) => Answer::Failed(error),
                 }
             }
@@ -62,7 +73,7 @@ impl Worker<'_> {
                 Answer::Done
             }
             Suspend::Collect(request) => self.collect(request),
-            Suspend::Exit { code, close } => return Some(End::Exit { code, close }),
+            Suspend::Exit { code, close } => return Served::End(End::Exit { code, close }),
             Suspend::Custom(wait) => {
                 let is_seen = self.enter(|ctx| ctx.begin_rest(Rest::Away)).is_ok();
                 let answer = wait.run(&mut Waiter {
@@ -78,7 +89,7 @@ impl Worker<'_> {
         };
         self.run_finalizers(FINALIZERS_AT_ONCE);
         self.enter(|ctx| ctx.put_answer(answer));
-        None
+        served
     }
 
     /// A timeout, or what is left of the program's time if that is less.
@@ -112,9 +123,9 @@ impl Worker<'_> {
             let fd = borrow(fd)?;
             return self.sleeper.wait_fd(&mut self.arena, fd, interest, timeout);
         }
-        let (rung, ready) = self.rest(Rest::Polling(vec![fd]), &[(fd, interest)], timeout)?;
+        let (woken, ready) = self.rest(Rest::Polling(vec![fd]), &[(fd, interest)], timeout)?;
         // Whoever was rung for looks again.
-        Ok(rung || !ready.is_empty())
+        Ok(woken == Woken::Rung || !ready.is_empty())
     }
 
     fn wait_fds(
@@ -126,13 +137,13 @@ impl Worker<'_> {
         Ok(self.rest(Rest::Polling(all), fds, timeout)?.1)
     }
 
-    /// Waits for descriptors, for time to pass, and for other threads that ring. Whether one has, and which descriptors are ready.
+    /// Waits for descriptors, for time to pass, and for other threads that ring. How that has ended, and which descriptors are ready.
     fn rest(
         &mut self,
         rest: Rest,
         fds: &[(RawFd, Interest)],
         timeout: Option<Duration>,
-    ) -> io::Result<(bool, Vec<(usize, Interest)>)> {
+    ) -> io::Result<(Woken, Vec<(usize, Interest)>)> {
         let mut watched = Vec::with_capacity(fds.len() + 1);
         for &(fd, interest) in fds {
             watched.push(Watched::new(borrow(fd)?, interest));
@@ -140,10 +151,7 @@ impl Worker<'_> {
         let alarm = match self.enter(|ctx| ctx.begin_rest(rest)) {
             Ok(alarm) => Some(alarm),
             Err(NoRest::Alone) => None,
-            Err(NoRest::Deadlock) => {
-                self.deadlocked = true;
-                return Ok((false, Vec::new()));
-            }
+            Err(NoRest::Deadlock) => return Ok((Woken::Deadlocked, Vec::new())),
         };
         if let Some(alarm) = &alarm {
             watched.push(Watched::new(alarm.fd(), Interest::Readable));
@@ -161,7 +169,6 @@ impl Worker<'_> {
             Some(_) => self.enter(|ctx| ctx.end_rest()),
             None => Woken::ByItself,
         };
-        self.deadlocked |= woken == Woken::Deadlocked;
         waited?;
         let ready = watched[..fds.len()].iter().enumerate();
         let ready = ready
@@ -172,7 +179,7 @@ impl Worker<'_> {
                 (false, false) => None,
             })
             .collect();
-        Ok((woken == Woken::Rung, ready))
+        Ok((woken, ready))
     }
 }
 

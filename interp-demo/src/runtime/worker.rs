@@ -25,8 +25,6 @@ pub(super) struct Worker<'g> {
     pub id: ThreadId,
     /// Since when another thread is known to want to run.
     wanted_since: Option<Instant>,
-    /// The wait that the program is in can't be ended by any thread.
-    pub deadlocked: bool,
 }
 
 /// Why the running program is stopped from outside.
@@ -43,6 +41,18 @@ pub(super) enum Trouble {
         code: i32,
         close: bool,
     },
+}
+
+/// What has come of a request.
+pub(super) enum Served {
+    /// It was carried out, and answered.
+    Answered,
+    /// As `Answered`; it was a wait that another thread has ended, which may have handed something over.
+    Rung,
+    /// It is a wait that no thread can end.
+    Deadlocked,
+    /// The program has asked to end.
+    End(End),
 }
 
 /// What to do outside of the arena.
@@ -62,7 +72,6 @@ impl<'g> Worker<'g> {
             sleeper,
             id,
             wanted_since: None,
-            deadlocked: false,
         }
     }
 
@@ -102,13 +111,18 @@ impl<'g> Worker<'g> {
                 Next::Collect => {
                     self.collect(GcRequest::Full);
                 }
+                Next::Serve if self.is_not_to_wait() => trouble = self.stopped(),
                 Next::Serve => {
-                    if let Some(end) = self.serve() {
-                        return end;
-                    }
+                    let served = self.serve();
                     // It may have waited, and begins anew.
                     self.wanted_since = None;
-                    trouble = self.stopped();
+                    trouble = match served {
+                        Served::End(end) => return end,
+                        // What was handed over is taken before the program hears of it at its next safe point.
+                        Served::Rung if !self.is_ending() => None,
+                        Served::Answered | Served::Rung => self.stopped(),
+                        Served::Deadlocked => self.stopped().or(Some(Trouble::Deadlock)),
+                    };
                     if trouble.is_some() {
                         // The native that has waited does not go on.
                         self.enter(|ctx| ctx.drop_answer());
@@ -134,7 +148,7 @@ impl<'g> Worker<'g> {
     }
 
     /// Gives way to those who want to run, if they have wanted it for long.
-    fn share(&mut self) {
+    pub fn share(&mut self) {
         let since = *self.wanted_since.get_or_insert_with(Instant::now);
         if since.elapsed() >= SLICE {
             self.give_way();
@@ -159,18 +173,27 @@ impl<'g> Worker<'g> {
         if self.time_left() == Some(Duration::ZERO) {
             return Some(Trouble::TimeOver);
         }
-        if let Some((code, close)) = self.shared.take_exit() {
-            return Some(Trouble::Exit { code, close });
-        }
-        std::mem::take(&mut self.deadlocked).then_some(Trouble::Deadlock)
+        let (code, close) = self.shared.take_exit()?;
+        Some(Trouble::Exit { code, close })
     }
 
     /// Whether [`Worker::stopped`] would stop the program.
     pub fn must_stop(&self) -> bool {
+        self.is_ending()
+            || (self.id == MAIN && (is_interrupted() || self.time_left() == Some(Duration::ZERO)))
+    }
+
+    /// Whether nothing of the program is to run on this thread any more.
+    pub fn is_ending(&self) -> bool {
         match self.id {
-            MAIN => is_interrupted() || self.time_left() == Some(Duration::ZERO),
+            MAIN => self.shared.is_exit_asked_for(),
             _ => self.shared.is_closing(),
         }
+    }
+
+    /// Whether the program, which has a request, is to be stopped instead of waiting for another thread. It does not wait then.
+    pub fn is_not_to_wait(&mut self) -> bool {
+        self.must_stop() && self.enter(|ctx| ctx.withdraw_park())
     }
 
     /// How much longer the program may run; none: for ever. The first thread sees to it.
@@ -182,29 +205,35 @@ impl<'g> Worker<'g> {
         Some(limit.saturating_sub(self.shared.started.elapsed()))
     }
 
-    /// Runs a thread other than the first, from its beginning to its end.
+    /// Runs a thread other than the first, from its beginning to its end. However it ends, those who wait for it hear of it.
     pub fn run_thread(mut self) {
-        if self.shared.is_closing() {
-            return;
-        }
-        let end = match self.enter(crate::stdlib::thread::begin) {
-            Ok(()) => self.drive(),
-            Err(message) => End::Failed(message),
+        let end = match self.shared.is_closing() {
+            true => End::Done,
+            false => match self.enter(crate::stdlib::thread::begin) {
+                Ok(()) => self.drive(),
+                Err(message) => End::Failed(message),
+            },
         };
-        if self.shared.is_closing() {
-            return;
-        }
         let (id, stats) = (self.id, self.sleeper.stats().clone());
         self.arena.add_ended(&stats);
-        match end {
-            End::Exit { code, close } => self.end_process(code, close),
-            End::Done => self.enter(|ctx| crate::stdlib::thread::end(ctx, None)),
-            // No frame was left to catch it.
-            End::Failed(message) => {
-                self.enter(|ctx| crate::stdlib::thread::end(ctx, Some(&message)));
+        let is_closing = self.shared.is_closing();
+        let message = match end {
+            End::Exit { code, close } => {
+                if !is_closing {
+                    self.end_process(code, close);
+                }
+                None
             }
-        }
-        self.enter(|ctx| ctx.dismiss(id));
+            End::Done => None,
+            // No frame was left to catch it.
+            End::Failed(message) => Some(message),
+        };
+        self.enter(|ctx| {
+            crate::stdlib::thread::end(ctx, message.as_deref(), !is_closing);
+            ctx.end_coroutines();
+            look_who_ended(ctx);
+            ctx.dismiss(id);
+        });
     }
 
     /// Has the first thread end the process, or does so where that one can't be reached.
@@ -217,9 +246,22 @@ impl<'g> Worker<'g> {
     }
 }
 
+/// As [`run`]; then sees to it that what ended coroutines owned is free.
+pub(super) fn run_on<'gc>(ctx: Ctx<'gc>) -> Exit<'gc> {
+    let exit = run(ctx);
+    look_who_ended(ctx);
+    exit
+}
+
+fn look_who_ended(ctx: Ctx<'_>) {
+    if ctx.state.has_told_end.take() {
+        crate::stdlib::lock::hand_on(ctx);
+    }
+}
+
 /// Runs until the host has something to do.
 fn go_on(ctx: Ctx<'_>) -> Next {
-    match run(ctx) {
+    match run_on(ctx) {
         Exit::SafePoint => Next::Look,
         Exit::ShortOfMemory => Next::Collect,
         Exit::Request => Next::Serve,
@@ -228,7 +270,7 @@ fn go_on(ctx: Ctx<'_>) -> Next {
     }
 }
 
-fn trouble_error<'gc>(ctx: Ctx<'gc>, trouble: Trouble) -> Error<'gc> {
+pub(super) fn trouble_error<'gc>(ctx: Ctx<'gc>, trouble: Trouble) -> Error<'gc> {
     match trouble {
         Trouble::Interrupted if super::was_terminated() => ctx.error("terminated!"),
         Trouble::Interrupted => ctx.error("interrupted!"),

@@ -10,7 +10,8 @@
 //! | `destroy()` | ends all waits; it can't be got any more |
 //!
 //! A lock has a `__close` method, which releases it. Since `get` returns the lock, `local held <close> = l:get()` holds it for the
-//! block. It belongs to a coroutine, and is handed to those who wait in their order. One whose owner has ended is free.
+//! block. It belongs to a coroutine, and is handed to those who wait in their order. One whose owner has ended is free: it is handed
+//! on as if that had released it.
 
 use std::cell::RefMut;
 use std::collections::VecDeque;
@@ -22,13 +23,16 @@ use crate::vm::native::{Call, NativeResult};
 use crate::vm::roster::Ticket;
 use crate::vm::state::Ctx;
 use crate::vm::table::Table;
-use crate::vm::thread::Status;
+use crate::vm::thread::{Status, Thread};
 use crate::vm::userdata::UserData;
 use crate::vm::value::Value;
 
 const METHODS: Functions = &[("destroy", destroy), ("get", get), ("release", release)];
 
 const METATABLE: &str = "lock";
+
+/// Where a table of the locks that somebody waits for stands in the registry: the locks are its keys.
+const WAITED_FOR: &str = "lock.waited_for";
 
 /// Where the owner stands in the table that is the user value. Coroutines that wait stand at the numbers of their tickets, which
 /// are larger.
@@ -106,8 +110,8 @@ fn get<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return ret_waited(call, Err("destroyed"), 0);
     }
     let is_mine = lock.count > 0 && is_owner(call, coroutines);
-    let is_forsaken = lock.count > 0
-        && matches!(coroutines.get_int(ctx, OWNER), Value::Thread(owner) if owner.status() == Status::Dead);
+    let owner = owner(ctx, coroutines);
+    let is_forsaken = owner.is_some_and(|owner| owner.status() == Status::Dead);
     if is_mine && lock.is_reentrant {
         lock.count += 1;
         return ret_waited(call, Ok(()), 0);
@@ -119,6 +123,10 @@ fn get<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     }
     if is_over(deadline_ns) {
         return ret_waited(call, Err("timeout"), 0);
+    }
+    waited_for(ctx).set(ctx, call.get(0), true.into())?;
+    if let Some(owner) = owner {
+        owner.tell_end();
     }
     let ticket = ctx.ticket();
     coroutines.set_int(ctx, ticket.number() as i64, call.thread().into())?;
@@ -132,6 +140,7 @@ fn get<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         let (mut lock, coroutines) = this(call)?;
         if !was_rung {
             forget_gone(ctx, &mut lock, coroutines)?;
+            note_whether_waited_for(ctx, call.get(0), &lock);
             return ret_waited(call, Err("timeout"), waited_ns);
         }
         match lock.is_destroyed {
@@ -182,22 +191,81 @@ fn forget_gone<'gc>(
 /// Takes the lock from its owner, and hands it to the first who waits.
 fn hand_over<'gc>(
     ctx: Ctx<'gc>,
+    object: Value<'gc>,
     lock: &mut Lock,
     coroutines: Table<'gc>,
 ) -> Result<(), Error<'gc>> {
     lock.count = 0;
-    coroutines.set_int(ctx, OWNER, Value::Nil)?;
+    if lock.waiters.is_empty() {
+        return coroutines.set_int(ctx, OWNER, Value::Nil);
+    }
+    let mut owner = Value::Nil;
     while let Some(ticket) = lock.waiters.pop_front() {
         let at = ticket.number() as i64;
         let coroutine = coroutines.get_int(ctx, at);
         coroutines.set_int(ctx, at, Value::Nil)?;
         if ctx.ring(ticket) {
-            coroutines.set_int(ctx, OWNER, coroutine)?;
+            owner = coroutine;
             lock.count = 1;
             break;
         }
     }
-    Ok(())
+    if let Value::Thread(owner) = owner
+        && !lock.waiters.is_empty()
+    {
+        owner.tell_end();
+    }
+    note_whether_waited_for(ctx, object, lock);
+    coroutines.set_int(ctx, OWNER, owner)
+}
+
+/// Coroutines have ended that owned locks which others wait for: those get them.
+pub(crate) fn hand_on(ctx: Ctx<'_>) {
+    let locks = waited_for(ctx);
+    let mut key = Value::Nil;
+    while let Ok(Some((object, _))) = locks.next(ctx, key) {
+        key = object;
+        let Value::UserData(data) = object else {
+            continue;
+        };
+        let Value::Table(coroutines) = data.user_value() else {
+            continue;
+        };
+        let Some(mut lock) = data.borrow::<Lock>() else {
+            continue;
+        };
+        if owner(ctx, coroutines).is_some_and(|owner| owner.status() == Status::Dead) {
+            // It stores to places that are there already, for which no memory is needed.
+            let _ = hand_over(ctx, object, &mut lock, coroutines);
+        }
+    }
+}
+
+/// Takes the lock off the list of those that somebody waits for, if nobody does.
+fn note_whether_waited_for<'gc>(ctx: Ctx<'gc>, object: Value<'gc>, lock: &Lock) {
+    if lock.waiters.is_empty() {
+        // It needs no memory.
+        let _ = waited_for(ctx).set(ctx, object, Value::Nil);
+    }
+}
+
+/// The locks that somebody waits for.
+fn waited_for<'gc>(ctx: Ctx<'gc>) -> Table<'gc> {
+    let registry = ctx.state.registry();
+    if let Value::Table(locks) = registry.get_name(ctx, WAITED_FOR) {
+        return locks;
+    }
+    let locks = Table::new(ctx);
+    registry.set_name(ctx, WAITED_FOR, locks);
+    locks
+}
+
+/// Whose the lock is.
+fn owner<'gc>(ctx: Ctx<'gc>, coroutines: Table<'gc>) -> Option<Thread<'gc>> {
+    match coroutines.get_int(ctx, OWNER) {
+        Value::Thread(owner) => Some(owner),
+        _ => None,
+    }
 }
 
 /// `release()`
@@ -210,7 +278,7 @@ fn release<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return ret_why(call, "cannot release a lock not owned");
     }
     match lock.count {
-        1 => hand_over(call.ctx, &mut lock, coroutines)?,
+        1 => hand_over(call.ctx, call.get(0), &mut lock, coroutines)?,
         _ => lock.count -= 1,
     }
     call.ret1(true)
@@ -234,5 +302,7 @@ fn destroy<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         coroutines.set_int(ctx, ticket.number() as i64, Value::Nil)?;
         ctx.ring(ticket);
     }
+    note_whether_waited_for(ctx, call.get(0), &lock);
+    drop(lock);
     call.ret1(true)
 }

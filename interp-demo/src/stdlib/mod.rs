@@ -12,7 +12,7 @@ mod descriptors;
 mod gc;
 pub mod io;
 mod load;
-mod lock;
+pub(crate) mod lock;
 mod math;
 mod md5;
 mod os;

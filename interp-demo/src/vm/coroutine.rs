@@ -45,7 +45,7 @@ impl<'gc> Thread<'gc> {
         self.frames().push(base);
         self.set_top(BODY + 1);
         self.set_live(ctx, BODY + 1);
-        self.set_status(Status::Suspended);
+        self.set_status(ctx, Status::Suspended);
         Ok(())
     }
 
@@ -118,8 +118,8 @@ pub(super) fn enter_body<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<(), 
 fn enter<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>, target: Thread<'gc>) {
     // SAFETY: the frame on top, not kept beyond the expression.
     thread.set_live(ctx, unsafe { (*thread.frame()).aux });
-    thread.set_status(Status::Normal);
-    target.set_status(Status::Running);
+    thread.set_status(ctx, Status::Normal);
+    target.set_status(ctx, Status::Running);
     target.set_resumer(ctx, Some(thread));
     target.set_depth(thread.depth() + 1);
     open_top(ctx, target);
@@ -134,9 +134,9 @@ pub(super) fn open_top<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) {
 
 /// Makes the resumer of `thread` the running coroutine again.
 fn leave<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>, resumer: Thread<'gc>, status: Status) {
-    thread.set_status(status);
+    thread.set_status(ctx, status);
     thread.set_resumer(ctx, None);
-    resumer.set_status(Status::Running);
+    resumer.set_status(ctx, Status::Running);
     open_top(ctx, resumer);
     ctx.set_current(ctx, resumer);
 }
@@ -174,7 +174,7 @@ pub(super) fn finished<'gc>(
         // The main coroutine, or a finalizer's: the host takes the results.
         thread.stack_move(first, BODY, count);
         thread.set_top(BODY + count);
-        thread.set_status(Status::Dead);
+        thread.set_status(ctx, Status::Dead);
         return Ok(After::Leave);
     };
     open_top(ctx, resumer);
@@ -188,7 +188,7 @@ pub(super) fn finished<'gc>(
 /// No frame of `thread` has caught an error. False: there is nobody to give it to but the host.
 pub(super) fn died<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>, value: Value<'gc>) -> bool {
     thread.set_failure(ctx, Some(value));
-    thread.set_status(Status::Dead);
+    thread.set_status(ctx, Status::Dead);
     let live = unwind::stack_end(thread);
     thread.set_live(ctx, live);
     let Some(resumer) = thread.resumer() else {
@@ -213,7 +213,7 @@ pub(super) fn close<'gc>(
     if target.to_close().is_empty() {
         target.frames().clear();
         target.set_live(ctx, 0);
-        target.set_status(Status::Dead);
+        target.set_status(ctx, Status::Dead);
         if let Some(value) = failure {
             deliver_error(thread, value);
         }

@@ -60,9 +60,13 @@ impl<'gc> Ctx<'gc> {
         false
     }
 
-    /// The finalizer has returned, or failed with `error`: goes back to the coroutine that it interrupted.
+    /// The finalizer of this OS thread has returned, or failed with `error`, or is given up: goes back to the coroutine that it
+    /// interrupted.
     pub(crate) fn end_finalizer(self, error: Option<Value<'gc>>) {
-        self.state.finalizer_of.set(NOBODY);
+        // Another thread may have taken the finalizers over meanwhile.
+        if self.is_finalizing() {
+            self.state.finalizer_of.set(NOBODY);
+        }
         if let Some(interrupted) = self.state.interrupted.take() {
             self.state.set_current(self, interrupted);
         }

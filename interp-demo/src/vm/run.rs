@@ -153,7 +153,7 @@ impl<'gc> Ctx<'gc> {
             thread.stack_set(first + i as u32, arg);
         }
         thread.set_top(first + args.len() as u32);
-        thread.set_status(Status::Running);
+        thread.set_status(self, Status::Running);
         self.state.set_current(self, thread);
         super::coroutine::enter_body(self, thread)
     }

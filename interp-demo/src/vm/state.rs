@@ -58,6 +58,8 @@ pub struct State<'gc> {
     /// Whether an instruction is done once more, after a collection, as there was no memory for it. Over at the next safe
     /// point.
     pub(super) retrying: Cell<bool>,
+    /// Whether a coroutine has ended whose end is to be told ([`Thread::tell_end`]) since the host looked last.
+    pub(crate) has_told_end: Cell<bool>,
     /// The coroutine that the finalizer interrupts.
     pub(super) interrupted: Cell<Option<Thread<'gc>>>,
     /// Whether warnings are shown.
@@ -148,6 +150,7 @@ impl<'gc> State<'gc> {
                 finalizer_thread: Thread::empty(mc),
                 told_of_memory: Cell::new(false),
                 retrying: Cell::new(false),
+                has_told_end: Cell::new(false),
                 interrupted: Cell::new(None),
                 warnings: Cell::new(false),
                 finalizable: FinalizerQueue::new(mc),
@@ -323,6 +326,14 @@ impl<'gc> Ctx<'gc> {
     /// Puts a request back.
     pub(crate) fn put_request(self, request: Suspend) {
         self.state.request.replace(Some(request));
+    }
+
+    /// Withdraws the request if it is to wait for another thread; whether it was that.
+    pub(crate) fn withdraw_park(self) -> bool {
+        let mut request = self.state.request.borrow_mut();
+        request
+            .take_if(|request| matches!(request, Suspend::Park { .. }))
+            .is_some()
     }
 
     /// Answers the native that has asked something of the host.

@@ -32,7 +32,7 @@ pub enum Suspend {
         timeout: Option<Duration>,
     },
     /// Wait until another thread rings with this ticket. Answered with [`Answer::Ready`] (false: timed out). If no thread is
-    /// left that could ring, the program is told by an error.
+    /// left that could ring, an error is raised instead: in the first thread, be it in the program or in a finalizer that it runs.
     Park {
         /// What the others ring with.
         ticket: Ticket,

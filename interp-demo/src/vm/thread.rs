@@ -78,6 +78,8 @@ pub struct ThreadBody<'gc> {
     /// Above the last value of an open list of values (arguments or results "up to the top").
     top: Cell<u32>,
     status: Cell<Status>,
+    /// Whether somebody wants to know of its end.
+    tells_end: Cell<bool>,
     /// Whoever resumed this coroutine.
     resumer: Cell<Option<Thread<'gc>>>,
     /// The error it died of.
@@ -160,6 +162,7 @@ impl<'gc> Thread<'gc> {
                 open: Cell::new(None),
                 top: Cell::new(0),
                 status: Cell::new(Status::Suspended),
+                tells_end: Cell::new(false),
                 resumer: Cell::new(None),
                 failure: Cell::new(None),
                 root: Cell::new(false),
@@ -204,8 +207,16 @@ impl<'gc> Thread<'gc> {
         self.body().status.get()
     }
 
-    pub(super) fn set_status(self, status: Status) {
+    pub(super) fn set_status(self, ctx: Ctx<'gc>, status: Status) {
         self.body().status.set(status);
+        if status == Status::Dead && self.body().tells_end.take() {
+            ctx.state.has_told_end.set(true);
+        }
+    }
+
+    /// Has the host told when the coroutine has ended, once.
+    pub fn tell_end(self) {
+        self.body().tells_end.set(true);
     }
 
     pub(super) fn resumer(self) -> Option<Thread<'gc>> {

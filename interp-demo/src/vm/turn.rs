@@ -18,7 +18,7 @@ use super::error::Error;
 use super::roster::{Alarm, NOBODY, NoRest, Rest, Roster, ThreadId, Ticket, Woken};
 use super::state::Ctx;
 use super::suspend::{Answer, Suspend};
-use super::thread::Thread;
+use super::thread::{Status, Thread};
 use super::userdata::UserData;
 use super::value::Value;
 
@@ -133,13 +133,22 @@ impl<'gc> Ctx<'gc> {
         Ok(Ok(id))
     }
 
+    /// Ends what the running OS thread runs: nothing of it will go on.
+    pub(crate) fn end_coroutines(self) {
+        if self.is_finalizing() {
+            self.end_finalizer(None);
+        }
+        let mut ended = Some(self.current());
+        while let Some(coroutine) = ended {
+            coroutine.set_status(self, Status::Dead);
+            ended = coroutine.resumer();
+        }
+    }
+
     /// The thread `id` has ended, or was never started.
     pub(crate) fn dismiss(self, id: ThreadId) {
         let state = self.state;
         if self.os_thread() == id {
-            if self.is_finalizing() {
-                self.end_finalizer(None);
-            }
             state.set_current(self, state.main_thread());
             state.request.take();
             state.answer.take();

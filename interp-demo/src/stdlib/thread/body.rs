@@ -80,10 +80,18 @@ fn note_traceback<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 /// The running thread has ended; with a message if it has failed where nothing could catch it. Notes it, tells those who wait for
-/// the thread, and shows its error if nobody does.
-pub(crate) fn end(ctx: Ctx<'_>, message: Option<&[u8]>) {
+/// the thread, and, if `is_shown`, shows its error if nobody does.
+pub(crate) fn end(ctx: Ctx<'_>, message: Option<&[u8]>, is_shown: bool) {
     let Some(object) = ctx.thread_handle() else {
         return;
+    };
+    let outcome = object
+        .borrow::<Handle>()
+        .map_or(State::Done, |handle| handle.outcome);
+    let was_stopped = message.is_none() && outcome == State::Running;
+    let message = match was_stopped {
+        true => Some(&b"the program ends"[..]),
+        false => message,
     };
     if let Some(message) = message {
         let error = ctx.string(message);
@@ -99,7 +107,7 @@ pub(crate) fn end(ctx: Ctx<'_>, message: Option<&[u8]>) {
     };
     let was_waited_for = handle.joiners.ring_all(ctx);
     let traceback = std::mem::take(&mut handle.traceback);
-    if handle.state != State::Failed || was_waited_for {
+    if handle.state != State::Failed || was_waited_for || was_stopped || !is_shown {
         return;
     }
     let text = match (traceback.is_empty(), object.user_value()) {

@@ -11,7 +11,8 @@
 //!
 //! One thread runs at a time, and gives way where it waits, and now and then at a safe point. An error that `f` does not catch ends
 //! its thread alone; it is shown on standard error, with a traceback, unless somebody is waiting for the thread: that one gets it.
-//! When the main program ends, the other threads end where they are, as they do in Ruby.
+//! When the main program ends, the other threads end where they are, as they do in Ruby; a finalizer that joins one gets false and
+//! "the program ends".
 
 mod body;
 
@@ -48,7 +49,7 @@ const METATABLE: &str = "thread handle";
 pub(super) struct Handle {
     id: ThreadId,
     state: State,
-    /// What it will be.
+    /// What it will be; `Running` until its function has come to an end.
     outcome: State,
     /// How many values are in the table.
     count: usize,
@@ -85,7 +86,7 @@ fn new_handle<'gc>(
         Handle {
             id,
             state: State::Running,
-            outcome: State::Done,
+            outcome: State::Running,
             count: 0,
             joiners: Waiters::default(),
             traceback: Vec::new(),

@@ -51,6 +51,48 @@ assert(l:get(0) == l and l:release())
 -- the end of its owner frees it
 thread.spawn(function() l:get() end):join()
 assert(l:get(0) == l and l:release())
+-- also for those who wait already, in their order, however it ends
+local function waiters(l, n)
+  local got, ts = {}, {}
+  for i = 1, n do
+    ts[i] = thread.spawn(function() assert(l:get()) got[#got + 1] = i end)
+    while ts[i]:status() ~= "waiting" do thread.sleep(0.001) end
+  end
+  return ts, got
+end
+local function ends(f)
+  local go = semaphore.new(1)
+  local t = thread.spawn(function() f(go) end)
+  while t:status() ~= "waiting" do thread.sleep(0.001) end
+  local ts, got = waiters(l, 5)
+  go:give()
+  for i = 1, 5 do assert(ts[i]:join()) assert(got[i] == i) end
+  t:join()
+  assert(l:get(0) == l and l:release())
+end
+ends(function(go) l:get() go:take() end)
+ends(function(go) l:get() go:take() error "out" end)
+local after = semaphore.new(1)
+local function held(go) l:get() coroutine.yield() go:take() end
+local function resume_twice(f, go)
+  local co = coroutine.create(f)
+  coroutine.resume(co, go)
+  coroutine.resume(co)
+  after:take(1, 0.01)
+  return co
+end
+ends(function(go) resume_twice(held, go) end)
+ends(function(go) resume_twice(function(go) held(go) error "out" end, go) end)
+ends(function(go)
+  local co = coroutine.create(held)
+  coroutine.resume(co)
+  go:take()
+  coroutine.close(co)
+end)
+-- the main thread waits
+local t = thread.spawn(function() l:get() thread.sleep(0.01) end)
+while t:status() ~= "waiting" do thread.sleep(0.001) end
+assert(l:get() == l and l:release() and t:join())
 -- not reentrant; a time limit of its own
 local strict = lock.new(0.01, true)
 assert(strict:get() and select(2, strict:get()) == "timeout" and strict:release())
@@ -93,6 +135,15 @@ while small:status() ~= "waiting" do thread.sleep(0.001) end
 s:give(1)
 assert(select(3, big:join()) == "timeout" and select(2, small:join()) == true)
 assert(select(2, s:give(9)) == "too many" and s:get_count() == 5)
+-- what is missing for all is told as well as it fits
+local huge, ts = semaphore.new(math.maxinteger), {}
+for i = 1, 3 do
+  ts[i] = thread.spawn(function() return huge:take(math.maxinteger) end)
+  while ts[i]:status() ~= "waiting" do thread.sleep(0.001) end
+end
+assert(huge:get_wait() == math.maxinteger)
+huge:destroy()
+for i = 1, 3 do assert(select(3, ts[i]:join()) == "destroyed") end
 for _, bad in ipairs { 0, -1 } do assert(not pcall(semaphore.new, bad)) end
 assert(not pcall(semaphore.new) and not pcall(semaphore.new, 2, 3) and not pcall(s.give, s, -1))
 local gate = semaphore.new(1)
