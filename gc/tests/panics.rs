@@ -157,6 +157,43 @@ fn a_panicking_destructor_stops_neither_sweep_nor_drop() {
 }
 
 #[test]
+fn a_panic_in_a_step_that_traced_again_does_not_upset_the_pacing() {
+    type Place<'gc> = GcRefLock<'gc, Vec<Gc<'gc, Bomb>>>;
+    let census = Census::default();
+    let mut arena = Arena::<Rootable![Vec<Place<'_>>]>::new(|mc| {
+        let places = (0..4_000).map(|_| Gc::new(mc, RefLock::new(Vec::new())));
+        places.collect()
+    });
+    arena.finish_cycle();
+    arena.mutate(|mc, _| {
+        let _token = census.token();
+        let bomb = Bomb {
+            _token,
+            armed: true,
+        };
+        Gc::new(mc, bomb);
+        // What is left to sweep afterwards.
+        for _ in 0..500 {
+            Gc::new_static(mc, [0_u8; 1024]);
+        }
+    });
+    assert!(arena.finish_marking().is_some());
+    arena.mutate(|mc, root| root.iter().for_each(|place| drop(place.borrow_mut(mc))));
+    assert!(panics(|| arena.finish_cycle()), "after it has traced again");
+    arena.step(Budget::Work(64));
+    let mut most = 0;
+    for _ in 0..20_000 {
+        arena.mutate(|mc, _| {
+            Gc::new_static(mc, [0_u8; 1024]);
+        });
+        arena.collect_debt();
+        most = most.max(arena.heap_bytes());
+    }
+    assert!(most < 4 << 20, "{most} bytes of garbage");
+    assert_eq!(census.alive(), 0);
+}
+
+#[test]
 fn a_panic_in_mutate_leaves_a_usable_arena() {
     let census = Census::default();
     let mut arena = Arena::<Rootable![GcRefLock<'_, Vec<Gc<'_, Token>>>]>::new(|mc| {

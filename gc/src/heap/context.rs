@@ -55,8 +55,12 @@ pub struct Context {
     pub(super) owed_bytes: Cell<usize>,
     /// Whether objects that stores have unmarked in this cycle are left to the end of its marking.
     pub(super) again_is_heavy: Cell<bool>,
-    /// Work of the step under way that stores have made: it pays nothing off.
+    /// Work that stores have made since the arena was made: it pays nothing off.
     pub(super) retraced_bytes: Cell<usize>,
+    /// `retraced_bytes` from which on a step goes on to the end of the marking.
+    pub(super) retraced_limit: Cell<usize>,
+    /// Whether the last step was used up by what stores have unmarked: the next one begins with other work.
+    pub(super) retraced_only: Cell<bool>,
     /// What steps of this cycle have taken that allocation forced on the program.
     pub(super) collected_ns: Cell<u64>,
     /// When the last cycle ended.
@@ -138,6 +142,8 @@ impl Context {
             owed_bytes: Cell::new(0),
             again_is_heavy: Cell::new(false),
             retraced_bytes: Cell::new(0),
+            retraced_limit: Cell::new(0),
+            retraced_only: Cell::new(false),
             collected_ns: Cell::new(0),
             cycle_ended: Cell::new(None),
             stretch: Cell::new(Stretch::NONE),

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::context::{Context, Phase};
 use super::events;
 use super::lap::Lap;
-use super::mark::Marker;
+use super::mark::{AGAIN_SLACK_BYTES, Marker};
 use super::meter::Meter;
 use super::zeal::Zealous;
 use crate::metrics::Cause;
@@ -67,6 +67,11 @@ impl Context {
             self.late_met_bytes.set(0);
         }
         self.again_is_heavy.set(false);
+        let ahead = self.metrics.heap_bytes().saturating_mul(2);
+        let limit = self.retraced_bytes.get().saturating_add(ahead);
+        self.retraced_limit
+            .set(limit.saturating_add(AGAIN_SLACK_BYTES));
+        self.retraced_only.set(false);
         self.late_scanned_bytes.set(0);
         self.root_gray.set(true);
         self.barrier.set(true);
@@ -91,6 +96,8 @@ impl Context {
     /// Works towards a goal.
     pub(crate) fn run(&self, root: &RootTrace, goal: Goal) -> Progress {
         let mut lap = Lap::new();
+        // A step before may have ended in a panic: what it has retraced is its own.
+        let retraced_before = self.retraced_bytes.get();
         self.take_over();
         let due = self.debt_due();
         let (mut budget, may_start, idle) = match goal {
@@ -182,9 +189,10 @@ impl Context {
                 }
             }
         }
-        let retraced = self.retraced_bytes.take();
+        let retraced = self.retraced_bytes.get() - retraced_before;
         if !finished_cycle {
-            self.repay(pacing.credit_of_work(meter.work_bytes - retraced));
+            let paying = meter.work_bytes.saturating_sub(retraced);
+            self.repay(pacing.credit_of_work(paying));
             if forced && due && self.phase.get() != Phase::Sleeping {
                 self.defer_debt();
             }

@@ -27,6 +27,9 @@ const TICKS_PER_WAIT: usize = 8;
 /// between steps could otherwise keep ahead of the scan for ever.
 const LATE_SLACK_BYTES: usize = 1 << 20;
 
+/// The same for what stores have unmarked, beyond twice what the heap held when the cycle began.
+pub(super) const AGAIN_SLACK_BYTES: usize = 1 << 20;
+
 /// The collector's own tracer.
 pub struct Marker {
     context: NonNull<Context>,
@@ -335,13 +338,18 @@ impl<'a> Ring<'a> {
         };
         // SAFETY: only objects are queued.
         let page = unsafe { PageRef::of(object) };
-        let bytes = page.mark_bytes();
+        let marked = page.set_marked(page.bit_of(object));
+        let bytes = if marked {
+            page.mark_bytes()
+        } else {
+            // It has been reached since, and counted then.
+            TICKS_PER_AGAIN
+        };
         marker.spend(TICKS_PER_AGAIN, bytes);
         // Work that a store has made pays nothing off: a program could make it for ever.
         let retraced = &self.context.retraced_bytes;
         retraced.set(retraced.get() + bytes);
-        // It may have been reached since.
-        if page.set_marked(page.bit_of(object)) {
+        if marked {
             if page.flags.get() & WAITED_FOR != 0 {
                 self.context.resume_waiters(object);
             }
@@ -455,24 +463,23 @@ impl Context {
         if meter.is_empty() {
             return false;
         }
-        while !self.again_is_heavy.get() && ring.trace_again(marker) {
+        // A program that stores much between two steps has every other one at least go on with the rest.
+        let rest_first = self.retraced_only.take();
+        while !rest_first && !self.again_is_heavy.get() && ring.trace_again(marker) {
             // What was stored to since the last step is still in the cache, and would be traced more than once if it were
             // left to the end. Unless that takes long, as for a large array in one piece: then once is enough.
             self.again_is_heavy.set(marker.is_beyond(HEAVY_TICKS));
             self.account(marker, meter);
-            if marker.hurry {
-                meter.lift();
-            }
+            self.lift_where_needed(marker, meter);
             if meter.is_empty() {
+                self.retraced_only.set(true);
                 return false;
             }
         }
         loop {
             let more = ring.run(&mut place, marker, meter.ticks_of_marking());
             self.account(marker, meter);
-            if marker.hurry {
-                meter.lift();
-            }
+            self.lift_where_needed(marker, meter);
             if !more {
                 if !self.root_gray.get() {
                     return true;
@@ -491,6 +498,14 @@ impl Context {
             if meter.is_empty() {
                 return false;
             }
+        }
+    }
+
+    /// Has the step go on to the end of the marking where a program could otherwise put that off for ever.
+    #[inline(always)]
+    fn lift_where_needed(&self, marker: &Marker, meter: &mut Meter) {
+        if marker.hurry || self.retraced_bytes.get() > self.retraced_limit.get() {
+            meter.lift();
         }
     }
 
