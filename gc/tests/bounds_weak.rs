@@ -6,7 +6,7 @@ use std::cell::Cell;
 use sleepy_gc::collections::{GcTail, GcVec, InternSet};
 use sleepy_gc::ephemeron::{EphemeronMap, WeakTarget, Weakness};
 use sleepy_gc::finalize::FinalizerQueue;
-use sleepy_gc::{Arena, Budget, Collect, Gc, Rootable, Static};
+use sleepy_gc::{Arena, Budget, Collect, Gc, GcWeak, Rootable, Static};
 
 thread_local! {
     static LOOKS: Cell<usize> = const { Cell::new(0) };
@@ -111,6 +111,31 @@ fn any_number_of_entries_may_wait_for_one_object() {
         let left = arena.mutate(|_, (map, _)| map.len());
         assert_eq!(left, if is_alive { ENTRIES } else { 0 });
     }
+}
+
+#[test]
+fn any_number_of_maps_may_wait_for_one_object() {
+    const MAPS: usize = 10_000;
+    type Root<'gc> = (Vec<Gc<'gc, Map<'gc>>>, GcWeak<'gc, Number>);
+    let mut arena = Arena::<Rootable![Root<'_>]>::new(|mc| {
+        let key = Gc::new(mc, Number(0));
+        let maps = (0..MAPS).map(|n| {
+            let map = EphemeronMap::new(mc, Weakness::Keys);
+            map.insert(mc, Watched(Some(key), 0), Watched(None, n));
+            Gc::new(mc, map)
+        });
+        (maps.collect(), Gc::downgrade(key))
+    });
+    assert!(arena.finish_marking().is_some());
+    // All of them wait for what is found alive only now.
+    arena.mutate(|mc, (_, key)| {
+        let key = key.upgrade(mc).expect("nothing is decided");
+        mc.forward_barrier(None, Gc::erase(key));
+    });
+    let (most, all) = looks(&mut arena, Budget::Work(64));
+    assert!(most <= 200, "{most} looks in one step");
+    assert!(all >= MAPS, "{all}");
+    arena.mutate(|_, (maps, _)| assert!(maps.iter().all(|map| map.len() == 1)));
 }
 
 #[test]

@@ -23,6 +23,9 @@ const HEAVY_TICKS: usize = 128;
 /// What it counts for to have an entry wait, or to resume it: some misses of the cache.
 const TICKS_PER_WAIT: usize = 8;
 
+/// What it counts for to look at a stack, however few slots it has.
+const TICKS_PER_LATE: usize = 4;
+
 /// What may be scanned of stacks beyond twice their size, before one step scans them to their end: a program that runs
 /// between steps could otherwise keep ahead of the scan for ever.
 const LATE_SLACK_BYTES: usize = 1 << 20;
@@ -326,7 +329,8 @@ impl<'a> Ring<'a> {
                 None => return false,
             },
         };
-        marker.spend(TICKS_PER_WAIT, 0);
+        // An entry that finds all that it names marked counts nothing else.
+        marker.spend(TICKS_PER_WAIT, TICKS_PER_WAIT);
         self.trace_from(marker, object, from);
         true
     }
@@ -428,7 +432,7 @@ impl Context {
                 marker.late = true;
                 self.trace(&mut marker, stack, 0);
                 marker.late = false;
-                meter.spend(4, 0);
+                meter.spend(TICKS_PER_LATE, TICKS_PER_LATE);
                 self.account(&mut marker, meter);
                 let scanned = self.late_scanned_bytes.get() + self.marked_bytes.get() - before;
                 self.late_scanned_bytes.set(scanned);

@@ -71,7 +71,8 @@ impl Meter {
         meter
     }
 
-    /// Counts work that was done.
+    /// Counts work that was done. Work that a program can make any amount of counts some bytes too, or else a step with a
+    /// budget of bytes would do it all.
     #[inline]
     pub(super) fn spend(&mut self, ticks: usize, bytes: usize) {
         self.ticks += ticks;

@@ -7,6 +7,9 @@ use super::context::Context;
 use super::meter::Meter;
 use crate::pacing::STAGE_DIVISOR;
 
+/// What it counts for to come by a container, in pointers looked at and in bytes: there may be a million of them.
+const CONTAINER: usize = 8;
+
 /// When a container is asked, once everything reachable is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
@@ -177,14 +180,12 @@ impl Context {
                 // SAFETY: the object was registered in this cycle and is alive until its sweep. The context is one
                 // whose marking has come to its end with nothing gray left.
                 complete = unsafe { (ops.run)(object, stage, self, &mut fuel) };
-                // A small container counts too: there may be a million of them.
                 meter.spend(
-                    (Meter::PIECE_BYTES - fuel) / 16 + 8,
-                    (Meter::PIECE_BYTES - fuel) / STAGE_DIVISOR + 1,
+                    (Meter::PIECE_BYTES - fuel) / 16,
+                    (Meter::PIECE_BYTES - fuel) / STAGE_DIVISOR,
                 );
-            } else {
-                meter.spend(1, 0);
             }
+            meter.spend(CONTAINER, CONTAINER);
             if complete {
                 self.specials.done[stage as usize].set(Some(next));
                 if stage == Stage::Clear && !self.generations.is_sticky() {
@@ -198,5 +199,41 @@ impl Context {
                 return true;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::pacing::Pacing;
+    use crate::step::Budget;
+
+    #[test]
+    fn containers_that_take_no_part_are_passed_in_many_steps() {
+        const ASIDE: WeakOps = WeakOps {
+            values: false,
+            finalize: false,
+            clear: true,
+            run: |_, _, _, _| unreachable!("it takes no part"),
+        };
+        let context = Context::new_owned(false);
+        let links: Vec<_> = (0..1000).map(|_| Link::new()).collect();
+        for link in &links {
+            context.specials.add(link, NonNull::dangling(), &ASIDE);
+        }
+        let mut steps = 0;
+        loop {
+            steps += 1;
+            let prices = Pacing::DEFAULT.sweep_prices();
+            let mut meter = Meter::new(Budget::Work(64), Instant::now(), prices);
+            if context.run_stage(Stage::Values, &mut meter) {
+                break;
+            }
+            assert!(meter.work_bytes <= 64 + CONTAINER);
+        }
+        assert!(steps >= 1000 * CONTAINER / 64, "{steps}");
+        context.specials.clear();
     }
 }

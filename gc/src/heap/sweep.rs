@@ -28,14 +28,16 @@ const DROPPED_AT_A_TIME: usize = 16;
 /// What an element with a destructor counts for in bytes: the least size that one has that owns something.
 const ELEMENT_BYTES: usize = 8;
 
-/// What a page without young objects counts for in a young cycle, in pointers looked at.
+/// What a page without young objects counts for in a young cycle, in pointers looked at and in bytes.
 const OLD_PAGE_TICKS: usize = 4;
+const OLD_PAGE_BYTES: usize = 32;
 
 /// What a destructor counts for, in pointers looked at: it usually frees memory.
 const TICKS_PER_DROP: usize = 8;
 
-/// What the freeing of a chunk of a table counts for.
+/// What the freeing of a chunk of a table counts for, in pointers looked at and in bytes.
 const TICKS_PER_CHUNK: usize = 64;
+const BYTES_PER_CHUNK: usize = 512;
 
 impl Context {
     /// Decides: what is white is dead.
@@ -73,7 +75,7 @@ impl Context {
             return false;
         }
         while self.waiting.free_some() {
-            meter.spend(TICKS_PER_CHUNK, 0);
+            meter.spend(TICKS_PER_CHUNK, BYTES_PER_CHUNK);
             if meter.is_empty() {
                 return false;
             }
@@ -119,7 +121,7 @@ impl Context {
                 while let Some(page) = space.next_unswept(self.epoch.get()) {
                     if self.is_all_old(page) {
                         self.sweep_page(space, page, false);
-                        meter.spend(OLD_PAGE_TICKS, 0);
+                        meter.spend(OLD_PAGE_TICKS, OLD_PAGE_BYTES);
                         if meter.is_empty() {
                             return false;
                         }
@@ -287,5 +289,40 @@ fn page_ticks(space: &Space) -> usize {
         32
     } else {
         32 + PAGE_BYTES / space.cell_bytes / 64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr::NonNull;
+    use std::time::Instant;
+
+    use super::super::waiting::Waiter;
+    use super::*;
+    use crate::pacing::Pacing;
+    use crate::step::Budget;
+
+    #[test]
+    fn a_large_table_of_who_waits_is_freed_in_many_steps() {
+        let context = Context::new_owned(false);
+        for n in 1..=100_000 {
+            let key = NonNull::without_provenance(std::num::NonZero::new(n * 8).expect("not 0"));
+            assert!(context.waiting.add(key, Waiter { map: key, from: 0 }));
+        }
+        context.decide();
+        let mut steps = 0;
+        loop {
+            steps += 1;
+            let prices = Pacing::DEFAULT.sweep_prices();
+            let mut meter = Meter::new(Budget::Work(4096), Instant::now(), prices);
+            if context.clear_step(&mut meter) {
+                break;
+            }
+        }
+        // Chunks of 512 entries.
+        assert!(
+            steps >= 100_000 / 512 * BYTES_PER_CHUNK / 4096,
+            "{steps} steps"
+        );
     }
 }
