@@ -106,7 +106,7 @@ impl<T: Copy> Stack<T> {
             Ok(()) => chunks.spare.take().or_else(Chunks::new_chunk),
             Err(_) => None,
         };
-        let Some(mut fresh) = fresh else {
+        let Some(fresh) = fresh else {
             let is_free = chunks.last.is_none();
             if is_free {
                 chunks.last = Some(value);
@@ -114,10 +114,13 @@ impl<T: Copy> Stack<T> {
             }
             return is_free;
         };
-        self.enter(&mut fresh, 0);
         self.more
             .set(!chunks.used.is_empty() || chunks.last.is_some());
+        // First the push: a box that is moved claims its memory anew.
         chunks.used.push(fresh);
+        if let Some(fresh) = chunks.used.last_mut() {
+            self.enter(fresh, 0);
+        }
         self.push_in_chunk(value)
     }
 
