@@ -98,6 +98,46 @@ fn a_handle_can_be_read_from_a_destructor_and_after_another_arena_took_the_place
 }
 
 #[test]
+fn what_is_declared_from_outside_is_in_the_heap_at_once() {
+    let (mut arena, metrics) = arena();
+    let objects = |metrics: &Metrics| metrics.heap_bytes() - metrics.external_bytes();
+    arena.mutate(|mc, kept| {
+        (0..10_000).for_each(|n| keep(mc, *kept, n));
+        let (heap, own) = (metrics.heap_bytes(), objects(&metrics));
+        metrics.mark_external_allocation(1 << 20);
+        assert_eq!(metrics.heap_bytes(), heap + (1 << 20));
+        assert_eq!(mc.metrics().external_bytes(), 1 << 20);
+        assert_eq!(objects(&metrics), own);
+        // More than there is.
+        metrics.mark_external_deallocation(2 << 20);
+        assert_eq!((metrics.heap_bytes(), metrics.external_bytes()), (heap, 0));
+        metrics.mark_external_allocation(1 << 20);
+    });
+    arena.finish_cycle();
+    arena.verify().unwrap();
+    metrics.mark_external_allocation(100);
+    drop(arena);
+    assert_eq!((metrics.heap_bytes(), metrics.external_bytes()), (0, 0));
+}
+
+#[test]
+fn a_destructor_in_the_drop_of_an_arena_counts_each_object() {
+    struct Reader(Metrics);
+    impl Drop for Reader {
+        fn drop(&mut self) {
+            assert_eq!(self.0.total_gc_count(), 3);
+            assert_eq!(self.0.allocated_objects(), 3);
+        }
+    }
+    let arena = Arena::<Rootable![()]>::new(|mc| {
+        for _ in 0..3 {
+            Gc::new_static(mc, Reader(mc.metrics().clone()));
+        }
+    });
+    drop(arena);
+}
+
+#[test]
 fn a_report_has_it_all() {
     let (mut arena, metrics) = arena();
     metrics.set_pacing(Pacing::STOP_THE_WORLD);

@@ -111,7 +111,7 @@ impl Context {
     }
 
     fn batch_bytes(&self) -> usize {
-        if self.metrics.heap_bytes() < SMALL_HEAP_BYTES {
+        if self.metrics.counted_bytes() < SMALL_HEAP_BYTES {
             SMALL_BATCH_BYTES
         } else {
             BATCH_BYTES
@@ -217,7 +217,7 @@ impl Context {
 
     /// Whether so many more bytes stay within the heap limit.
     fn has_room(&self, bytes: usize) -> bool {
-        if self.metrics.heap_bytes().saturating_add(bytes) <= self.limit_bytes.get() {
+        if self.metrics.counted_bytes().saturating_add(bytes) <= self.limit_bytes.get() {
             return true;
         }
         self.refuse();

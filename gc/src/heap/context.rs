@@ -200,10 +200,17 @@ impl Context {
                 context.count_reserved();
             }
             // SAFETY: an arena that is not `Send` stays on its thread, and its context where it is until it is dropped. No
-            // code of the user's runs while the context or a part of it is borrowed uniquely.
+            // code of the user's runs while the context or a part of it is borrowed uniquely, but destructors in the drop of
+            // the context: before that, `Owned` closes it, and no handle asks it any more.
             unsafe { context.metrics.ask(NonNull::from(&*context).cast(), update) };
         }
         context
+    }
+
+    /// Has the counters be right without the context, which is about to be dropped.
+    pub(super) fn close(&self) {
+        self.close_spaces();
+        self.metrics.forget_arena();
     }
 
     /// Notes that a callback begins.
@@ -238,6 +245,12 @@ impl Context {
         self.metrics.set_credit(bytes);
     }
 
+    /// Sets what steps have put off.
+    pub(super) fn set_owed(&self, bytes: usize) {
+        self.owed_bytes.set(bytes);
+        self.metrics.set_owed(bytes);
+    }
+
     /// Adds to what may be allocated before a step is due.
     pub(super) fn earn(&self, bytes: usize) {
         self.set_credit(self.credit.get().saturating_add_unsigned(bytes));
@@ -254,7 +267,7 @@ impl Context {
     pub(super) fn repay(&self, bytes: usize) {
         let owed = self.owed_bytes.get();
         let repaid = bytes.min(owed);
-        self.owed_bytes.set(owed - repaid);
+        self.set_owed(owed - repaid);
         self.earn(bytes - repaid);
     }
 
@@ -263,8 +276,7 @@ impl Context {
         let granule = DEFERRED_GRANULE_BYTES.cast_signed();
         let balance = self.balance();
         if self.credit.get() < granule && balance > isize::MIN / 2 {
-            self.owed_bytes
-                .set((granule - balance).max(0).unsigned_abs());
+            self.set_owed((granule - balance).max(0).unsigned_abs());
             self.set_credit(granule.max(balance));
         }
     }
@@ -371,7 +383,7 @@ impl Context {
     /// Heap bytes without cells that are reserved but hold no object yet.
     pub(crate) fn exact_heap_bytes(&self) -> usize {
         self.own();
-        self.metrics.heap_bytes() - self.reserved().1
+        self.metrics.heap_bytes().saturating_sub(self.reserved().1)
     }
 
     pub(crate) fn public_phase(&self) -> CollectionPhase {
@@ -474,7 +486,6 @@ impl Drop for Context {
             }
         }
         let free = Free(self);
-        self.close_spaces();
         self.each_space(Space::end_sweep);
         let dropping = self.dropping.take();
         let mut all = DropAll {
@@ -505,4 +516,25 @@ impl Drop for Context {
 #[inline(always)]
 pub(super) fn key_of(vtable: &'static VTable, class: usize) -> usize {
     std::ptr::from_ref(vtable).addr() | class
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_debt_is_told_with_what_steps_have_put_off() {
+        let context = Context::new_owned(false);
+        context.charge(0, 1);
+        context.set_credit(-1_000_000);
+        context.defer_debt();
+        assert!(!context.debt_due());
+        assert_eq!(context.metrics().allocation_debt(), 0.0);
+        let balance = context.balance();
+        context.charge(0, 100_000);
+        assert!(context.debt_due());
+        let debt = context.metrics().allocation_debt();
+        assert_eq!(debt, (100_000 - balance) as f64);
+        context.discharge(0, 100_001);
+    }
 }

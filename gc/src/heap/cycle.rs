@@ -67,7 +67,7 @@ impl Context {
             self.late_met_bytes.set(0);
         }
         self.again_is_heavy.set(false);
-        let ahead = self.metrics.heap_bytes().saturating_mul(2);
+        let ahead = self.metrics.counted_bytes().saturating_mul(2);
         let limit = self.retraced_bytes.get().saturating_add(ahead);
         self.retraced_limit
             .set(limit.saturating_add(AGAIN_SLACK_BYTES));
@@ -242,11 +242,11 @@ impl Context {
         let credit = self.end_generation(live).unwrap_or_else(|| {
             self.metrics.pacing().stretched_credit(
                 live,
-                self.metrics.heap_bytes(),
+                self.metrics.counted_bytes(),
                 self.stretch.get(),
             )
         });
-        self.owed_bytes.set(0);
+        self.set_owed(0);
         self.set_credit(isize::try_from(credit).unwrap_or(isize::MAX));
         self.refused.set(false);
     }

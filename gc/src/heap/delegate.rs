@@ -12,8 +12,11 @@
 //!   running. Lending is a release, the sweeper's claim an acquire: it sees all that the owner has written.
 //! - From then on the owner touches, until it has its heap back, only `lent`, which the sweeper never touches, and `phase` and what else
 //!   `Context::public_phase` and `Context::hint` read, which the sweeper never writes, or which is atomic. Every other way into the
-//!   context goes through [`Context::own`] first: `take_over` (callbacks, steps, debts), `metrics`, `exact_heap_bytes`, another `park`, the
-//!   drop of the arena's root and that of the context itself.
+//!   context goes through [`Context::own`] first: `take_over` (callbacks, steps, debts), `metrics`, `exact_heap_bytes`, `can_delegate`,
+//!   another `park`, a handle of the counters that was kept and is read on the arena's thread, the drop of the arena's root and that of
+//!   the context itself. Three go in without it, and touch nothing that the sweeper does: `committed_bytes` reads the heap's own
+//!   counters, `set_heap_limit` writes a cell that only allocation reads, and `set_generational` one that only decisions read, and marks
+//!   while nothing is swept.
 //! - `own` takes the heap back: an acquire, after the sweeper's release; and waits for that where a page is being swept. So it sees all
 //!   that the sweeper has done, and the sweeper touches nothing any more.
 //!
@@ -80,7 +83,9 @@ impl Deref for Owned {
 impl Drop for Owned {
     fn drop(&mut self) {
         self.own();
-        // SAFETY: it was a box, and is freed once. The heap has been taken back: no sweeper has a reference.
+        self.close();
+        // SAFETY: it was a box, and is freed once. The heap has been taken back, so no sweeper has a reference; nor do
+        // handles of the counters, which a destructor may read, come by theirs any more.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
@@ -166,7 +171,7 @@ impl Context {
         let work_bytes = pacing
             .sweep_prices()
             .page(kept_bytes.take(), free_bytes.take());
-        self.earn(pacing.credit_of_work(work_bytes));
+        self.repay(pacing.credit_of_work(work_bytes));
         self.metrics.delegated(pages);
     }
 
@@ -250,4 +255,22 @@ unsafe fn piece(context: NonNull<()>, heap: &Heap) -> bool {
     // SAFETY: the caller's contract.
     let context: &Context = unsafe { context.cast().as_ref() };
     context.sweep_delegated(Source::of(heap))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delegated_work_repays_what_is_owed_first() {
+        let context = Context::new_owned(true);
+        context.set_credit(-1_000_000);
+        context.defer_debt();
+        let (credit, balance) = (context.credit.get(), context.balance());
+        context.delegated.pages.set(1);
+        context.delegated.free_bytes.set(1_000_000);
+        context.take_back_slow();
+        assert_eq!(context.credit.get(), credit, "it is no leave to allocate");
+        assert!(context.balance() > balance);
+    }
 }

@@ -121,7 +121,7 @@ impl Context {
             return None;
         }
         self.marked_bytes.set(self.survivors_bytes.get());
-        let grown = self.metrics.heap_bytes().saturating_sub(live_bytes);
+        let grown = self.metrics.counted_bytes().saturating_sub(live_bytes);
         let full_next = !generations.sticky.get();
         Some(nursery::credit_bytes(
             &self.metrics.pacing(),

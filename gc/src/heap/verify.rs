@@ -56,10 +56,10 @@ impl Context {
         if let Some(wrong) = wrong {
             return Err(wrong);
         }
-        if bytes != self.metrics.heap_bytes() {
+        if bytes != self.metrics.counted_bytes() {
             return Err(format!(
                 "cells and external memory are {bytes} bytes, counted are {}",
-                self.metrics.heap_bytes()
+                self.metrics.counted_bytes()
             ));
         }
         if !self.barrier.get() && !self.nothing_gray() {

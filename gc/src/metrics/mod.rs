@@ -70,6 +70,8 @@ struct Counters {
     phase: AtomicU8,
     /// Bytes that may be allocated before a step is due; negative: one is due.
     credit_bytes: AtomicIsize,
+    /// Debt that steps have put off, which is due with the next.
+    owed_bytes: AtomicUsize,
     /// What [`Metrics::adjust_debt`] has added, and the arena has not taken over. Relaxed read-modify-writes: the number
     /// stands for itself.
     adjustment_bytes: AtomicIsize,
@@ -134,6 +136,7 @@ impl Metrics {
                 steps_forced: AtomicU64::new(0),
                 phase: AtomicU8::new(0),
                 credit_bytes: AtomicIsize::new(0),
+                owed_bytes: AtomicUsize::new(0),
                 adjustment_bytes: AtomicIsize::new(0),
                 marked_bytes: AtomicIsize::new(0),
                 pacing: parking_lot::Mutex::new(Pacing::DEFAULT),
@@ -152,6 +155,14 @@ impl Metrics {
     /// few at a time, and counted then.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
+        let known = self.counters.external_bytes.load(Ordering::Relaxed);
+        self.counted_bytes()
+            .saturating_sub(known)
+            .saturating_add(self.external_bytes())
+    }
+
+    /// As [`Metrics::heap_bytes`], without what was declared from outside and not taken over by the arena.
+    pub(crate) fn counted_bytes(&self) -> usize {
         self.counters.heap_bytes.load(Ordering::Relaxed)
     }
 
@@ -289,7 +300,7 @@ impl Metrics {
         }
     }
 
-    /// The bytes that were allocated and have not been paid for by work: 0 while no step is due. (gc-arena 0.7 counts
+    /// The bytes that were allocated and have not been paid for by work, what earlier steps have put off included: 0 while no step is due. (gc-arena 0.7 counts
     /// objects.) As exact as [`Metrics::total_gc_count`].
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "gc-arena's type")]
@@ -304,7 +315,11 @@ impl Metrics {
         let debt = adjustment
             .saturating_sub(credit)
             .saturating_sub_unsigned(reserved);
-        (debt as f64).max(0.0)
+        if debt <= 0 {
+            return 0.0;
+        }
+        let owed = self.counters.owed_bytes.load(Ordering::Relaxed);
+        debt.saturating_add_unsigned(owed) as f64
     }
 
     /// Adds to the debt, or with a negative number takes from it. While the collector sleeps this moves the start of the
@@ -353,25 +368,35 @@ impl Metrics {
     ///
     /// # Safety
     ///
-    /// The arena stays on this thread, and until [`Metrics::arena_dropped`] is called `update` may be, with `context`,
+    /// The arena stays on this thread, and until [`Metrics::forget_arena`] is called `update` may be, with `context`,
     /// whenever code of the user's runs on it.
     pub(crate) unsafe fn ask(&self, context: NonNull<()>, update: unsafe fn(NonNull<()>)) {
         // SAFETY: the caller's contract: code of the user's is all that reads a handle.
         unsafe { self.counters.exact.ask(context, update) };
     }
 
-    /// Notes that the arena's objects are dropped.
-    pub(crate) fn arena_dropped(&self) {
+    /// Has handles ask the arena no more; no cells of it are reserved.
+    pub(crate) fn forget_arena(&self) {
         self.counters.exact.forget();
         self.set_reserved(0, 0);
+    }
+
+    /// Notes that the arena's objects are dropped.
+    pub(crate) fn arena_dropped(&self) {
         self.sub_heap(
             self.counters.cells.load(Ordering::Relaxed),
-            self.heap_bytes(),
+            self.counted_bytes(),
         );
+        self.take_marked();
+        self.sub_external(usize::MAX);
     }
 
     pub(crate) fn set_credit(&self, bytes: isize) {
         self.counters.credit_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_owed(&self, bytes: usize) {
+        self.counters.owed_bytes.store(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn set_reserved(&self, cells: usize, bytes: usize) {
