@@ -17,7 +17,7 @@
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -105,7 +105,8 @@ impl StandIn {
 
     /// Has the helper collect. `false`: the waiting thread is back, or there is no helper.
     pub(super) fn call(self: &Arc<Self>) -> bool {
-        if !HELPER.is_there() {
+        let helper = Helper::of_process();
+        if !helper.is_there() {
             return false;
         }
         let mut inner = self.inner.lock();
@@ -118,7 +119,7 @@ impl StandIn {
             State::Called | State::Over => return false,
         }
         drop(inner);
-        HELPER.send(Arc::clone(self));
+        helper.send(Arc::clone(self));
         true
     }
 
@@ -162,6 +163,10 @@ impl StandIn {
                 self.0.changed.notify_all();
             }
         }
+        // No other thread of this process locks it: in a fork's child it is a parent's helper that had it, and has it for ever.
+        let Some(mut sleeper) = self.sleeper.try_lock() else {
+            return;
+        };
         {
             let mut inner = self.inner.lock();
             if inner.state != State::Called || self.is_back() {
@@ -171,7 +176,6 @@ impl StandIn {
             inner.worked = true;
         }
         let over = Over(self);
-        let mut sleeper = self.sleeper.lock();
         loop {
             // SAFETY: the waiting thread has borrowed the lock until `end` returns, which it does not while this is `Working`.
             unsafe { (self.host.collect)(self.host.lock, &mut sleeper, self) };
@@ -220,39 +224,66 @@ impl Wait for &StandIn {
 
 /// The thread that works for all locks of the process; started when it is first needed.
 struct Helper {
+    process: u32,
     inner: Mutex<Queue>,
     called: Condvar,
 }
 
 struct Queue {
     calls: VecDeque<Arc<StandIn>>,
-    /// The process that the thread runs in: a fork's child has none. 0: none.
-    process: u32,
+    /// Whether the thread was started.
+    runs: bool,
 }
 
-static HELPER: Helper = Helper {
-    inner: Mutex::new(Queue {
-        calls: VecDeque::new(),
-        process: 0,
-    }),
-    called: Condvar::new(),
-};
+/// The helper of the process. In a fork's child it is the parent's until the child needs one: nobody may touch that, since its
+/// lock may be held by a thread that is not there, and one may be waiting to be called. What it points to is never freed.
+/// Stored with release when it is complete, loaded with acquire.
+static HELPER: AtomicPtr<Helper> = AtomicPtr::new(std::ptr::null_mut());
 
 impl Helper {
+    fn new(process: u32) -> Self {
+        Self {
+            process,
+            inner: Mutex::new(Queue {
+                calls: VecDeque::new(),
+                runs: false,
+            }),
+            called: Condvar::new(),
+        }
+    }
+
+    /// The helper of this process, not of one that it was forked from.
+    fn of_process() -> &'static Self {
+        let process = std::process::id();
+        let mut current = HELPER.load(Ordering::Acquire);
+        loop {
+            // SAFETY: null, or a helper that is complete and never freed.
+            if let Some(helper) = unsafe { current.as_ref() }
+                && helper.process == process
+            {
+                return helper;
+            }
+            let fresh = Box::into_raw(Box::new(Self::new(process)));
+            match HELPER.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
+                // SAFETY: it was a box, and is never freed from now on.
+                Ok(_) => return unsafe { &*fresh },
+                Err(other) => {
+                    // SAFETY: it was a box, and nobody else has got the pointer.
+                    drop(unsafe { Box::from_raw(fresh) });
+                    current = other;
+                }
+            }
+        }
+    }
+
     /// Whether it runs; starts it if it does not.
     fn is_there(&'static self) -> bool {
         let mut inner = self.inner.lock();
-        let process = std::process::id();
-        if inner.process != process {
+        if !inner.runs {
             let thread = thread::Builder::new().name("sleepy-helper".into());
-            if thread.spawn(|| self.run()).is_err() {
-                return false;
-            }
-            inner.process = process;
-            // What a fork's parent had in its queue is its own.
-            inner.calls.clear();
+            inner.runs = thread.spawn(|| self.run()).is_ok();
         }
-        true
+        inner.runs
     }
 
     fn send(&self, stand_in: Arc<StandIn>) {
@@ -273,5 +304,80 @@ impl Helper {
             // A panic in a collector has been told by the panic hook; it concerns this call only.
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stand_in.work()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::idle::Policy;
+
+    /// # Safety
+    ///
+    /// `flag` is an `AtomicBool` that is never freed.
+    unsafe fn collect(flag: NonNull<()>, _: &mut Sleeper, _: &Arc<StandIn>) {
+        // SAFETY: the caller's contract.
+        let flag = unsafe { flag.cast::<AtomicBool>().as_ref() };
+        flag.store(true, Ordering::Release);
+    }
+
+    /// Calls the helper, and returns once it has worked.
+    fn is_helped(sleeper: &Arc<Mutex<Sleeper>>) {
+        let flag: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
+        let lock = NonNull::from(flag).cast();
+        let stand_in = StandIn::new(Host { lock, collect }, Arc::clone(sleeper));
+        assert!(stand_in.call());
+        while !flag.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+        assert_eq!(stand_in.end(), Ended::Done);
+    }
+
+    fn sleeper() -> Arc<Mutex<Sleeper>> {
+        Arc::new(Mutex::new(Sleeper::new(Policy::default())))
+    }
+
+    /// Forks, and has the child do something that must not take for ever.
+    fn in_child(f: impl FnOnce()) {
+        // SAFETY: a child of one thread, in which glibc lets memory be allocated and threads be started; it leaves without
+        // running what the parent has at its exit.
+        unsafe {
+            let child = libc::fork();
+            assert!(child >= 0);
+            if child == 0 {
+                // Ends a child that hangs.
+                libc::alarm(30);
+                let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));
+                libc::_exit(i32::from(done.is_err()));
+            }
+            let mut status = 0;
+            assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
+            assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0);
+        }
+    }
+
+    #[test]
+    fn a_child_has_a_helper_of_its_own_whatever_the_parents_was_doing() {
+        let asleep = sleeper();
+        is_helped(&asleep);
+        // The helper waits for a call.
+        in_child(|| (0..3).for_each(|_| is_helped(&asleep)));
+        // A thread of the parent's has its queue locked.
+        let queue = Helper::of_process().inner.lock();
+        in_child(|| is_helped(&asleep));
+        drop(queue);
+        // The parent's helper works.
+        let busy = sleeper();
+        let works = busy.lock();
+        in_child(|| {
+            let flag = AtomicBool::new(false);
+            let lock = NonNull::from(&flag).cast();
+            let stand_in = StandIn::new(Host { lock, collect }, Arc::clone(&busy));
+            assert!(stand_in.call());
+            is_helped(&asleep);
+            assert_eq!(stand_in.end(), Ended::InVain);
+        });
+        drop(works);
+        is_helped(&asleep);
     }
 }
