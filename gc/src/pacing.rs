@@ -24,13 +24,13 @@
 //! ends, since a sweep frees faster than it lets allocate: `(1 + s) L + a`. The defaults `s = 0.27`, `p = 0.1125` give
 //! `a ≤ 0.113 l`, and a peak of 1.53 `l`.
 //!
-//! **The length of a step.** A step that is due stops after [`FORCED_STEP`] too, and what it has not paid is owed: the
-//! program runs on for an eighth of a granule before the next one. Up to `d` = [`Pacing::tolerated_bytes`] may be owed; what goes
+//! **The length of a step.** A step that is due stops after `FORCED_STEP` too, and what it has not paid is owed: the
+//! program runs on for an eighth of a granule before the next one. Up to `d` = `Pacing::tolerated_bytes` may be owed; what goes
 //! beyond is paid at once, however long it takes. So no step leaves more than `d` unpaid, a cycle is over when
 //! `A (1 - p) = p W + d`, and the peak is `d = l / 16` higher in a program that allocates faster than short steps can mark.
 //!
-//! **How long it sleeps** is a matter of its price too. Where the collector took more than [`SHARE_HIGH`] of the time since
-//! the last cycle, the sleep is stretched (`Stretch`): up to `0.6 L` or [`STRETCHED_BYTES`], whichever is less. So
+//! **How long it sleeps** is a matter of its price too. Where the collector took more than `SHARE_HIGH` of the time since
+//! the last cycle, the sleep is stretched (`Stretch`): up to `0.6 L` or `STRETCHED_BYTES`, whichever is less. So
 //! small heaps trade memory for time, up to a peak of 1.9 `l`, and large ones do not. The idea of weighing the two is from
 //! Kirisame, Shenoy and Panchekha, [Optimal heap limits for reducing browser memory use](https://arxiv.org/abs/2204.10455).
 //! Only [`Pacing::DEFAULT`] does: who sets other constants gets what they say.

@@ -8,7 +8,7 @@ use crate::step::CollectionPhase;
 
 /// The counters of an arena at one moment: see [`Metrics::report`]. Its `Display` is a table.
 ///
-/// With the feature `serde` it is `Serialize`, the fields' names being the keys; the feature `json` has [`Report::to_json`].
+/// With the feature `serde` it is `Serialize`, the fields' names being the keys; the feature `json` has `Report::to_json`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]

@@ -1,7 +1,7 @@
 //! The interpreter lock.
 //!
 //! One thread at a time runs in the arena. The others wait for the lock, or for something else with the lock given up: a
-//! [`Sleeper`](super::Sleeper) on a [`GilGuard`] collects while nobody wants the lock, then lends the arena, gives the lock up, and
+//! [`Sleeper`] on a [`GilGuard`] collects while nobody wants the lock, then lends the arena, gives the lock up, and
 //! blocks.
 //!
 //! ```text
@@ -41,7 +41,7 @@ use crate::step::{Budget, CollectionPhase, Progress};
 type Appraise<T> = fn(&T) -> State;
 
 /// An interpreter lock: a mutex around an arena (or another collector), whose holder can ask for the price of one load whether it is
-/// wanted by others, and which is given up while its holder waits in a [`Sleeper`](super::Sleeper).
+/// wanted by others, and which is given up while its holder waits in a [`Sleeper`].
 ///
 /// Whoever waits for something else while it has the lock does so through a sleeper: that gives the lock up, and takes what was waited
 /// for (another mutex, say) before it takes this lock again. A plain wait under the lock may be for somebody who waits for the lock.
@@ -222,7 +222,7 @@ impl<T: Send> fmt::Debug for Gil<T> {
 
 /// The lock, taken: access to what it guards. Dropping it gives the lock up.
 ///
-/// To a [`Sleeper`](super::Sleeper) it is a collector that is [contended](Collector::contended) when somebody waits for the lock,
+/// To a [`Sleeper`] it is a collector that is [contended](Collector::contended) when somebody waits for the lock,
 /// and that gives the lock up around what blocks.
 #[must_use = "dropping it gives the lock up"]
 pub struct GilGuard<'g, T: Send> {
