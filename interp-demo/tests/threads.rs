@@ -222,6 +222,66 @@ fn what_runs_after_the_main_program_waits_for_no_thread_in_vain() {
 }
 
 #[test]
+fn timers_are_called_again_after_a_lack_of_memory() {
+    let ended = run(&[
+        "--memory-limit",
+        "8M",
+        "-e",
+        "local timer, queue = require 'timer', require 'queue'
+         local q, kept = queue.new(), {}
+         local function fill(bytes)
+           while pcall(function() kept = { kept, ('x'):rep(bytes) .. tostring(kept) } end) do end
+         end
+         for i, bytes in ipairs { 100000, 10000, 1000, 100 } do
+           fill(bytes)
+           for i = 1, 20 do
+             pcall(timer.new, { delay = 0, recurring = true, callback = function(self) self:cancel() end })
+           end
+         end
+         kept = nil
+         collectgarbage()
+         timer.new { delay = 0.001, callback = function() q:push 'called' end }
+         print(q:pop(30))",
+    ]);
+    let (out, err) = (text(&ended.stdout), text(&ended.stderr));
+    assert_eq!(out, "called\n", "{err}");
+}
+
+#[test]
+fn a_timer_without_a_thread_is_not_armed() {
+    let program = "local thread, timer, queue = require 'thread', require 'timer', require 'queue'
+         local q = queue.new()
+         local t = timer.new { delay = 0, callback = function() q:push 'called' end }
+         assert(q:pop())
+         local ok, why, number
+         repeat
+           -- The thread of the timers ends when there is none.
+           t:cancel()
+           thread.sleep(0.001)
+           local hoard = {}
+           while true do
+             local file = io.open '/dev/null'
+             if not file then break end
+             hoard[#hoard + 1] = file
+           end
+           ok, why, number = t:arm(1000)
+           for _, file in ipairs(hoard) do file:close() end
+         until not ok
+         assert(why:find 'cannot start a thread' and number == 24, why)
+         assert(not t:is_armed() and select(2, t:cancel()) == 'not armed')
+         assert(t:arm(0) == t)
+         print(q:pop(30))";
+    let child = Command::new("sh")
+        .args(["-c", "ulimit -n 30; exec \"$0\" -e \"$1\""])
+        .args([env!("CARGO_BIN_EXE_sleepy-lua"), program])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let ended = output(child.unwrap());
+    assert_eq!(text(&ended.stdout), "called\n", "{}", text(&ended.stderr));
+}
+
+#[test]
 fn any_thread_may_end_the_process() {
     for wait in WAITS {
         for (exit, code, closes) in [("os.exit(7)", 7, false), ("os.exit(8, true)", 8, true)] {

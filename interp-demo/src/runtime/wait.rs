@@ -66,7 +66,10 @@ impl Worker<'_> {
             }
             Suspend::StartThread(id) => match self.shared.start(id) {
                 Ok(()) => Answer::Done,
-                Err(error) => Answer::Failed(error),
+                Err(error) => {
+                    self.enter(|ctx| crate::stdlib::thread::refused(ctx, id));
+                    Answer::Failed(error)
+                }
             },
             Suspend::GiveWay => {
                 self.give_way();

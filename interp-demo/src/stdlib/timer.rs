@@ -40,6 +40,9 @@ const METATABLE: &str = "timer";
 /// Where the one [`Schedule`] stands in the registry.
 const SCHEDULE: &str = "timer.schedule";
 
+/// Where the handle of the thread that calls them stands in the table of armed timers, until it has nothing to wait for.
+const SERVICE: &str = "service";
+
 /// When an armed timer is due; the number makes it the only one of its kind.
 type Due = (i64, i64);
 
@@ -58,8 +61,6 @@ struct Timer {
 struct Schedule {
     due: BTreeSet<Due>,
     last_number: i64,
-    /// Whether the thread is there that calls them.
-    is_served: bool,
     /// That thread's, while it waits.
     ticket: Option<Ticket>,
 }
@@ -201,18 +202,35 @@ fn arm<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let delay_s = initial.unwrap_or(timer.delay_s);
     put(ctx, object, &mut timer, delay_s)?;
     drop(timer);
-    if std::mem::replace(&mut schedule(ctx).0.is_served, true) {
+    let timers = schedule(ctx).1;
+    // It may have ended with an error.
+    if thread::is_alive(timers.get_name(ctx, SERVICE)) {
         return call.ret1(object);
     }
     let service = Native::new(ctx, "timers", serve);
-    thread::start(call, &[service.into()], |call| {
+    let note = |ctx, handle| timers.set_name(ctx, SERVICE, Value::UserData(handle));
+    let started = thread::start_noted(call, &[service.into()], note, |call| {
+        let timer = call.get(1);
         if call.get(0).is_nil() {
-            schedule(call.ctx).0.is_served = false;
+            disarm(call.ctx, timer)?;
             return call.ret_top(3);
         }
-        let timer = call.get(1);
         call.ret1(timer)
-    })
+    });
+    if started.is_err() {
+        disarm(ctx, object.into())?;
+    }
+    started
+}
+
+/// Takes a timer that nobody would call off the schedule.
+fn disarm<'gc>(ctx: Ctx<'gc>, timer: Value<'gc>) -> Result<(), Error<'gc>> {
+    if let Value::UserData(timer) = timer
+        && let Some(mut timer) = timer.borrow::<Timer>()
+    {
+        remove(ctx, &mut timer)?;
+    }
+    Ok(())
 }
 
 /// `cancel()`
@@ -247,7 +265,7 @@ fn serve<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let ctx = call.ctx;
     let (mut schedule, timers) = schedule(ctx);
     let Some(&due) = schedule.due.first() else {
-        schedule.is_served = false;
+        timers.set_name(ctx, SERVICE, Value::Nil);
         return call.ret0();
     };
     if due.0 > super::waiting::now_ns() {
@@ -285,7 +303,10 @@ fn called<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let (object, mut timer, fields) = this(call)?;
     if std::mem::take(&mut timer.is_to_recur) {
         let delay_s = timer.delay_s;
-        put(ctx, object, &mut timer, delay_s)?;
+        // Without memory it is not armed again; the others are called all the same.
+        if let Err(error) = put(ctx, object, &mut timer, delay_s) {
+            show(&crate::runtime::error_message(ctx, error.value()));
+        }
     }
     drop(timer);
     if call.outcome() == Outcome::Done {

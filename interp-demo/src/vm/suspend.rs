@@ -39,7 +39,8 @@ pub enum Suspend {
         /// Longest wait; for ever if none.
         timeout: Option<Duration>,
     },
-    /// Start the OS thread that a place was made for. Answered with [`Answer::Done`] or [`Answer::Failed`].
+    /// Start the OS thread that a place was made for. Answered with [`Answer::Done`], or [`Answer::Failed`]:
+    /// the place is gone then.
     StartThread(ThreadId),
     /// Let other threads run, if any wants to. Answered with [`Answer::Done`].
     GiveWay,

@@ -163,8 +163,13 @@ impl<'gc> Ctx<'gc> {
 
     /// The object that stands for the running OS thread, if there is one yet.
     pub(crate) fn thread_handle(self) -> Option<UserData<'gc>> {
+        self.handle_of(self.os_thread())
+    }
+
+    /// The object that stands for an OS thread, if there is one yet.
+    pub(crate) fn handle_of(self, id: ThreadId) -> Option<UserData<'gc>> {
         let handles = self.state.threads.handles.borrow();
-        handles.get(&self.os_thread()).copied()
+        handles.get(&id).copied()
     }
 
     /// Gives the running OS thread an object that stands for it.

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use super::{Handle, State};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, Native, NativeResult, Outcome};
+use crate::vm::roster::ThreadId;
 use crate::vm::state::Ctx;
 use crate::vm::table::Table;
 use crate::vm::turn;
@@ -77,6 +78,16 @@ fn note_traceback<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         handle.traceback = traceback;
     }
     call.ret1(error)
+}
+
+/// The system has refused the OS thread that a place was made for.
+pub(crate) fn refused(ctx: Ctx<'_>, id: ThreadId) {
+    if let Some(handle) = ctx.handle_of(id)
+        && let Some(mut handle) = handle.borrow::<Handle>()
+    {
+        handle.state = State::Failed;
+    }
+    ctx.dismiss(id);
 }
 
 /// The running thread has ended; with a message if it has failed where nothing could catch it. Notes it, tells those who wait for

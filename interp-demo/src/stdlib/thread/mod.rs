@@ -29,7 +29,7 @@ use crate::vm::table::Table;
 use crate::vm::userdata::UserData;
 use crate::vm::value::Value;
 
-pub(crate) use self::body::{begin, end};
+pub(crate) use self::body::{begin, end, refused};
 
 const FUNCTIONS: Functions = &[
     ("join", join),
@@ -129,10 +129,20 @@ fn spawn<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 /// Starts a thread that calls the first of `values` with the others. `then` goes on with its handle in slot 0, before what stood
-/// there; where there is no thread to be had, with nil, a message and a number in three slots and nothing else.
+/// there; where there is no thread to be had, with nil in slot 0, and a further nil, a message and a number behind the others.
 pub(super) fn start<'gc>(
     call: &mut Call<'gc>,
     values: &[Value<'gc>],
+    then: NativeFn,
+) -> NativeResult<'gc> {
+    start_noted(call, values, |_, _| (), then)
+}
+
+/// As [`start`]; `note` is told the handle before the thread can run, or the running one can be interrupted.
+pub(super) fn start_noted<'gc>(
+    call: &mut Call<'gc>,
+    values: &[Value<'gc>],
+    note: impl FnOnce(Ctx<'gc>, UserData<'gc>),
     then: NativeFn,
 ) -> NativeResult<'gc> {
     let ctx = call.ctx;
@@ -147,7 +157,7 @@ pub(super) fn start<'gc>(
     let id = match enlisted {
         Ok(id) => id,
         Err(error) => {
-            call.truncate(0);
+            call.insert(0, Value::Nil);
             let _ = call.ret_io_error(&error, Some(b"cannot start a thread"))?;
             return then(call);
         }
@@ -155,6 +165,7 @@ pub(super) fn start<'gc>(
     if let Some(mut handle) = handle.borrow::<Handle>() {
         handle.id = id;
     }
+    note(ctx, handle);
     call.insert(0, handle.into());
     // `then` is kept as an upvalue would be: by the one native that is called with the handle.
     let next = Native::new(ctx, "?", then);
@@ -165,18 +176,15 @@ pub(super) fn start<'gc>(
 fn started<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let answer = call.answer();
     let next = call.get(1);
-    let id = this(call)?.1.id;
-    let mut values: Vec<_> = (0..call.len())
+    if let Answer::Failed(error) = answer {
+        call.set(0, Value::Nil);
+        let _ = call.ret_io_error(&error, Some(b"cannot start a thread"))?;
+    }
+    let values: Vec<_> = (0..call.len())
         .filter(|&i| i != 1)
         .map(|i| call.get(i))
         .collect();
     call.truncate(0);
-    if let Answer::Failed(error) = answer {
-        call.ctx.dismiss(id);
-        let _ = call.ret_io_error(&error, Some(b"cannot start a thread"))?;
-        values = (0..call.len()).map(|i| call.get(i)).collect();
-        call.truncate(0);
-    }
     call.push(next);
     for &value in &values {
         call.push(value);
