@@ -222,6 +222,71 @@ fn what_runs_after_the_main_program_waits_for_no_thread_in_vain() {
 }
 
 #[test]
+fn what_was_handed_over_is_taken_before_an_interrupt() {
+    // The first thread is interrupted while the other one runs, which then ends its wait.
+    for (wait, ring) in [
+        ("l:get()", "l:release()"),
+        ("s:take(2)", "s:give(2)"),
+        ("q:pop()", "q:push(1)"),
+    ] {
+        let ended = run(&[
+            "-e",
+            &format!(
+                "local thread, queue, lock = require 'thread', require 'queue', require 'lock'
+                 local q, l, s = queue.new(), lock.new(), require 'semaphore'.new(5)
+                 local inside
+                 local t = thread.spawn(function()
+                   l:get()
+                   inside = true
+                   thread.sleep(0.01)
+                   io.popen('kill -INT $PPID')
+                   string.find(('a'):rep(150), ('.-'):rep(4) .. 'b')
+                   {ring}
+                   string.find(('a'):rep(100), ('.-'):rep(4) .. 'b')
+                 end)
+                 while not inside do thread.yield() end
+                 local got
+                 local ok, e = pcall(function() {wait} got = true while true do end end)
+                 assert(not ok and e:find 'interrupted', e)
+                 assert(got)
+                 print(s:get_count(), q:get_size())"
+            ),
+        ]);
+        let (out, err) = (text(&ended.stdout), text(&ended.stderr));
+        assert_eq!(out, "0\t0\n", "{wait}: {err}");
+    }
+}
+
+#[test]
+fn a_process_can_be_waited_for_after_an_interrupt() {
+    for others in [0, 3] {
+        let (child, mut out) = started(&[
+            "-e",
+            &format!(
+                "local thread, process = require 'thread', require 'process'
+                 io.stdout:setvbuf('no')
+                 local p = process.spawn('cat', {{ stdio = {{ stdin = 'pipe' }} }})
+                 local ts = {{}}
+                 for i = 1, {others} do ts[i] = thread.spawn(function() return p:wait() end) end
+                 print('ready')
+                 local ok, e = pcall(p.wait, p)
+                 assert(not ok and e:find 'interrupted', e)
+                 assert(select(2, p:wait(0.01)) == 'timeout')
+                 p.stdin:close()
+                 for i = 1, {others} do assert(select(4, ts[i]:join()) == 0) end
+                 assert(select(3, p:wait()) == 0)
+                 print('ok')"
+            ),
+        ]);
+        std::thread::sleep(Duration::from_millis(20));
+        signal(&child, libc::SIGINT);
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "ok\n", "{}", text(&output(child).stderr));
+    }
+}
+
+#[test]
 fn timers_are_called_again_after_a_lack_of_memory() {
     let ended = run(&[
         "--memory-limit",

@@ -4,12 +4,13 @@ use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
 use std::time::Duration;
 
+use sleepy_gc::Gc;
 use sleepy_gc::idle::{Interest, Sleeper, Watched};
 
 use super::worker::{Served, Worker};
 use super::{End, FINALIZERS_AT_ONCE, Held};
 use crate::vm::roster::{NoRest, Rest, Woken};
-use crate::vm::{Answer, Suspend};
+use crate::vm::{Answer, Ctx, Suspend};
 
 /// What a [`CustomWait`](crate::vm::suspend::CustomWait) works with.
 pub struct Waiter<'a, 'g> {
@@ -19,6 +20,18 @@ pub struct Waiter<'a, 'g> {
     pub sleeper: &'a mut Sleeper,
     /// The arena, which the sleeper collects and lends.
     pub arena: &'a mut Held<'g>,
+}
+
+impl Waiter<'_, '_> {
+    /// Looks at, or changes, the state, after the wait.
+    pub(crate) fn enter<T>(&mut self, f: impl for<'gc> FnOnce(Ctx<'gc>) -> T) -> T {
+        self.arena.mutate(|mc, state| {
+            f(Ctx {
+                mc,
+                state: Gc::as_ref(*state),
+            })
+        })
+    }
 }
 
 impl Worker<'_> {

@@ -19,6 +19,9 @@ use std::cell::RefMut;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::process::ExitStatus;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::children::{self, Offspring};
 use super::io::stream::{Access, Stream};
@@ -42,19 +45,24 @@ const METATABLE: &str = "process";
 struct Process {
     state: State,
     pid: u32,
-    /// Threads that wait while another one has the handle.
-    waiters: Waiters,
 }
 
 /// How far a process is known to have got.
 #[derive(Debug)]
 enum State {
-    /// It may be running.
-    Running(Offspring),
-    /// As `Running`, and a wait holds the handle.
-    WaitedFor,
+    /// It may be running; the handle is here, or with a wait that is under way.
+    Running(Arc<Mutex<Waited>>),
     /// It has ended.
     Ended(ExitStatus),
+}
+
+/// What the waits for a process share. Locked for moments, by whoever holds the interpreter lock.
+#[derive(Debug)]
+struct Waited {
+    /// None while a wait has it.
+    child: Option<Offspring>,
+    /// Threads that wait for the handle.
+    waiters: Waiters,
 }
 
 /// Makes `require "process"` work.
@@ -126,9 +134,11 @@ fn object<'gc>(ctx: Ctx<'gc>, mut child: Offspring) -> UserData<'gc> {
     let object = UserData::new(
         ctx,
         Process {
-            state: State::Running(child),
+            state: State::Running(Arc::new(Mutex::new(Waited {
+                child: Some(child),
+                waiters: Waiters::default(),
+            }))),
             pid,
-            waiters: Waiters::default(),
         },
     );
     object.set_user_value(ctx, fields.into());
@@ -183,12 +193,10 @@ fn kill<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         .and_then(rustix::process::Pid::from_raw);
     // Until it is waited for, an ended process keeps its number: the signal can not reach another.
     match (&process.state, pid) {
-        (State::Running(_) | State::WaitedFor, Some(pid)) => {
-            match rustix::process::kill_process(pid, signal) {
-                Ok(()) => call.ret1(true),
-                Err(error) => call.ret_io_error(&error.into(), None),
-            }
-        }
+        (State::Running(_), Some(pid)) => match rustix::process::kill_process(pid, signal) {
+            Ok(()) => call.ret1(true),
+            Err(error) => call.ret_io_error(&error.into(), None),
+        },
         _ => call.ret1(true),
     }
 }

@@ -3,9 +3,12 @@
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::{State, this};
+use parking_lot::Mutex;
+
+use super::{State, Waited, this};
 use crate::runtime::Waiter;
 use crate::stdlib::children::{self, Offspring};
 use crate::stdlib::waiting::{NEVER_NS, is_over, left, moment_ns, park, ret_why, was_rung};
@@ -16,22 +19,31 @@ use crate::vm::value::Value;
 /// A wait for a child, which holds its handle meanwhile.
 struct WaitChild {
     child: Offspring,
+    /// Where the handle comes back to, also if nobody takes the answer.
+    waited: Arc<Mutex<Waited>>,
     timeout: Option<Duration>,
 }
 
-/// The handle again, and how the wait has ended.
-type Waited = (Offspring, io::Result<Option<ExitStatus>>);
+/// How a wait has ended.
+type Ended = io::Result<Option<ExitStatus>>;
 
 impl CustomWait for WaitChild {
     fn run(self: Box<Self>, wait: &mut Waiter<'_, '_>) -> Answer {
-        let Self { mut child, timeout } = *self;
+        let Self {
+            mut child,
+            waited,
+            timeout,
+        } = *self;
         let timeout = match (timeout, wait.time_left) {
             (Some(timeout), Some(left)) => Some(timeout.min(left)),
             (timeout, left) => timeout.or(left),
         };
-        let waited = wait.sleeper.wait_child(wait.arena, &mut child, timeout);
-        let answer: Waited = (child, waited);
-        Answer::Custom(Box::new(answer))
+        let ended: Ended = wait.sleeper.wait_child(wait.arena, &mut child, timeout);
+        let mut waited = waited.lock();
+        waited.child = Some(child);
+        // They find its end, or one of them waits on.
+        wait.enter(|ctx| waited.waiters.ring_all(ctx));
+        Answer::Custom(Box::new(ended))
     }
 }
 
@@ -49,57 +61,44 @@ pub(super) fn wait<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 fn wait_more<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     children::reap();
     let ctx = call.ctx;
-    let mut process = this(call)?;
-    match std::mem::replace(&mut process.state, State::WaitedFor) {
-        State::Running(child) => {
-            drop(process);
-            let timeout = left(call.state);
-            let wait = WaitChild { child, timeout };
-            call.suspend(Suspend::Custom(Box::new(wait)), waited)
-        }
-        // With one thread this is a process whose wait was given up.
-        State::WaitedFor if ctx.is_alone() => Err(call.error("the process is being waited for")),
-        State::WaitedFor if is_over(call.state) => {
-            process.waiters.forget_gone(ctx);
-            ret_why(call, "timeout")
-        }
-        State::WaitedFor => {
-            let ticket = process.waiters.join(ctx, false);
-            drop(process);
-            park(call, ticket, call.state, |call| {
-                was_rung(call);
-                wait_more(call)
-            })
-        }
-        State::Ended(status) => {
-            process.state = State::Ended(status);
-            drop(process);
-            ret_status(call, status)
-        }
+    let waited = match &this(call)?.state {
+        State::Running(waited) => Arc::clone(waited),
+        &State::Ended(status) => return ret_status(call, status),
+    };
+    let mut shared = waited.lock();
+    if let Some(child) = shared.child.take() {
+        drop(shared);
+        let timeout = left(call.state);
+        let wait = WaitChild {
+            child,
+            waited,
+            timeout,
+        };
+        return call.suspend(Suspend::Custom(Box::new(wait)), wait_ended);
     }
+    if is_over(call.state) {
+        shared.waiters.forget_gone(ctx);
+        return ret_why(call, "timeout");
+    }
+    let ticket = shared.waiters.join(ctx, false);
+    park(call, ticket, call.state, |call| {
+        was_rung(call);
+        wait_more(call)
+    })
 }
 
-fn waited<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let answer = match call.answer() {
-        Answer::Custom(answer) => answer.downcast::<Waited>().ok(),
+fn wait_ended<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let ended = match call.answer() {
+        Answer::Custom(ended) => ended.downcast::<Ended>().ok(),
         _ => None,
     };
-    let Some(answer) = answer else {
-        return Err(call.error("the process was lost while it was waited for"));
-    };
-    let (child, result) = *answer;
-    let mut process = this(call)?;
-    process.state = match &result {
-        Ok(Some(status)) => State::Ended(*status),
-        _ => State::Running(child),
-    };
-    // They find its end, or one of them waits on.
-    process.waiters.ring_all(call.ctx);
-    drop(process);
-    match result {
-        Ok(Some(status)) => ret_status(call, status),
-        Ok(None) => ret_why(call, "timeout"),
-        Err(error) => call.ret_io_error(&error, None),
+    match ended.map(|ended| *ended) {
+        Some(Ok(Some(status))) => {
+            this(call)?.state = State::Ended(status);
+            ret_status(call, status)
+        }
+        Some(Ok(None)) | None => ret_why(call, "timeout"),
+        Some(Err(error)) => call.ret_io_error(&error, None),
     }
 }
 
