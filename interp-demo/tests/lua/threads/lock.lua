@@ -90,8 +90,9 @@ ends(function(go)
   coroutine.close(co)
 end)
 -- the main thread waits
-local t = thread.spawn(function() l:get() thread.sleep(0.01) end)
-while t:status() ~= "waiting" do thread.sleep(0.001) end
+local is_held
+local t = thread.spawn(function() l:get() is_held = true thread.sleep(0.01) end)
+while not is_held do thread.sleep(0.001) end
 assert(l:get() == l and l:release() and t:join())
 -- not reentrant; a time limit of its own
 local strict = lock.new(0.01, true)
@@ -129,7 +130,7 @@ s:give(2)
 assert(select(2, first:join()) == true and select(2, second:join()) == true and s:get_count() == 0)
 -- who times out makes room for those behind
 local big = thread.spawn(function() return s:take(5, 0.05) end)
-while big:status() ~= "waiting" do thread.sleep(0.001) end
+while big:status() == "running" do thread.sleep(0.001) end
 local small = thread.spawn(function() return s:take(1) end)
 while small:status() ~= "waiting" do thread.sleep(0.001) end
 s:give(1)
