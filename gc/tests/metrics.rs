@@ -111,13 +111,21 @@ fn what_is_declared_from_outside_is_in_the_heap_at_once() {
         // More than there is.
         metrics.mark_external_deallocation(2 << 20);
         assert_eq!((metrics.heap_bytes(), metrics.external_bytes()), (heap, 0));
-        metrics.mark_external_allocation(1 << 20);
+        metrics.mark_external_allocation(2 << 20);
     });
     arena.finish_cycle();
     arena.verify().unwrap();
     metrics.mark_external_allocation(100);
     drop(arena);
+    let left = (1 << 20) + 100;
+    assert_eq!(
+        (metrics.heap_bytes(), metrics.external_bytes()),
+        (left, left),
+        "a block may outlive the arena"
+    );
+    metrics.mark_external_deallocation(left);
     assert_eq!((metrics.heap_bytes(), metrics.external_bytes()), (0, 0));
+    assert_eq!(metrics.allocation_debt(), 0.0);
 }
 
 #[test]

@@ -152,7 +152,7 @@ impl Metrics {
     }
 
     /// Bytes of cells that hold objects, live or not yet swept, and of declared external memory. Cells are handed out a
-    /// few at a time, and counted then.
+    /// few at a time, and counted then. Once the arena is dropped, what is declared and not taken back is left.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let known = self.counters.external_bytes.load(Ordering::Relaxed);
@@ -306,7 +306,7 @@ impl Metrics {
     #[allow(clippy::cast_precision_loss, reason = "gc-arena's type")]
     pub fn allocation_debt(&self) -> f64 {
         self.counters.exact.update();
-        if self.heap_bytes() == 0 {
+        if self.counted_bytes() == 0 {
             return 0.0;
         }
         let credit = self.counters.credit_bytes.load(Ordering::Relaxed);
@@ -387,8 +387,6 @@ impl Metrics {
             self.counters.cells.load(Ordering::Relaxed),
             self.counted_bytes(),
         );
-        self.take_marked();
-        self.sub_external(usize::MAX);
     }
 
     pub(crate) fn set_credit(&self, bytes: isize) {
