@@ -297,12 +297,15 @@ fn timers_are_called_again_after_a_lack_of_memory() {
          local function fill(bytes)
            while pcall(function() kept = { kept, ('x'):rep(bytes) .. tostring(kept) } end) do end
          end
-         for i, bytes in ipairs { 100000, 10000, 1000, 100 } do
+         local function crowd(bytes)
            fill(bytes)
            for i = 1, 20 do
              pcall(timer.new, { delay = 0, recurring = true, callback = function(self) self:cancel() end })
            end
          end
+         pcall(function()
+           for _, bytes in ipairs { 100000, 10000, 1000, 100 } do pcall(crowd, bytes) end
+         end)
          kept = nil
          collectgarbage()
          timer.new { delay = 0.001, callback = function() q:push 'called' end }
