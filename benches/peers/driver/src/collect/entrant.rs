@@ -12,6 +12,8 @@ pub struct Entrant {
     pub collector: &'static str,
     /// The global allocator of the process.
     pub allocator: &'static str,
+    /// Its settings, by environment.
+    pub env: &'static [(&'static str, &'static str)],
     /// What is to be known of it.
     pub note: &'static str,
 }
@@ -26,6 +28,7 @@ const fn entrant(
         name,
         collector,
         allocator,
+        env: &[],
         note,
     }
 }
@@ -38,6 +41,15 @@ pub const ENTRANTS: &[Entrant] = &[
         "glibc",
         "its objects are in its own pages, whatever the global allocator is",
     ),
+    Entrant {
+        env: &[("SLEEPY_GENERATIONAL", "1")],
+        ..entrant(
+            "sleepy-gen",
+            "sleepy",
+            "glibc",
+            "with two generations: `Arena::set_generational`",
+        )
+    },
     entrant("gc-arena", "gc-arena", "glibc", "as it comes"),
     entrant("gc-arena-mi", "gc-arena", "mimalloc", "its best allocator"),
     entrant(

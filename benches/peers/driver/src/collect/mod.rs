@@ -138,7 +138,7 @@ fn once(
     if quick {
         args.push("quick");
     }
-    let answer = child::run(&program, &args, &[], PATIENCE)
+    let answer = child::run(&program, &args, entrant.env, PATIENCE)
         .and_then(|answer| serde_json::from_value(answer.json).map_err(ChildError::NotJson));
     Ok(answer)
 }
