@@ -13,6 +13,8 @@ pub(super) struct Control {
     running: bool,
     /// A heap of this size has been complained about already.
     tolerated_bytes: usize,
+    /// Whether there are to be two generations, as far as the program or the environment has said.
+    generational: Option<bool>,
 }
 
 impl Control {
@@ -20,7 +22,15 @@ impl Control {
         Control {
             running: true,
             tolerated_bytes: 0,
+            generational: std::env::var_os("SLEEPY_GENERATIONAL").map(|value| value == "1"),
         }
+    }
+
+    /// Whether a cycle that a wait starts gives the arena generations. A full cycle for each megabyte that a waiting program
+    /// allocates would cost it more than a young one by the size of its live heap. Programs that do not wait keep one
+    /// generation, whose stores are cheaper.
+    pub fn waits_in_generations(&self) -> bool {
+        self.generational.is_none()
     }
 }
 
@@ -93,7 +103,8 @@ impl Worker<'_> {
                 Answer::Done
             }
             GcRequest::Generational(generational) => {
-                let was = self.arena.is_generational();
+                let chosen = &mut self.arena.control.generational;
+                let was = chosen.replace(generational).unwrap_or(false);
                 self.arena.set_generational(generational);
                 Answer::Ready(was)
             }

@@ -159,6 +159,9 @@ impl Collector for WatchedArena {
     }
 
     fn start_cycle(&mut self) {
+        if self.control.waits_in_generations() {
+            self.arena.set_generational(true);
+        }
         Collector::start_cycle(&mut self.arena);
     }
 

@@ -90,8 +90,8 @@ impl Lua {
                 command.args(["--no-sleepy", "--no-scavenger"]);
             }
             Mode::On => {}
-            Mode::Generations => {
-                command.env("SLEEPY_GENERATIONAL", "1");
+            Mode::OneGeneration => {
+                command.env("SLEEPY_GENERATIONAL", "0");
             }
         }
         let mut stats = OsString::from("--stats=json:");

@@ -7,8 +7,8 @@ use crate::Result;
 pub enum Mode {
     Off,
     On,
-    /// On, with two generations (`SLEEPY_GENERATIONAL`), where a workload is measured so as well.
-    Generations,
+    /// On, with one generation (`SLEEPY_GENERATIONAL=0`), where a workload is measured so as well.
+    OneGeneration,
 }
 
 /// What was measured with sleeping off and on, one entry a round.
@@ -34,7 +34,7 @@ pub fn interleaved<T>(
             let measured = measure(mode)?;
             match mode {
                 Mode::Off => both.off.push(measured),
-                Mode::On | Mode::Generations => both.on.push(measured),
+                Mode::On | Mode::OneGeneration => both.on.push(measured),
             }
         }
     }
