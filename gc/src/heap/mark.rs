@@ -505,10 +505,17 @@ impl Context {
         }
     }
 
-    /// Has the step go on to the end of the marking where a program could otherwise put that off for ever.
+    /// Has the step go on to the end of the marking where a program could otherwise put that off for ever: with stores between
+    /// steps only when nothing else is left than what they have unmarked, so that this step is as long as they were many.
     #[inline(always)]
     fn lift_where_needed(&self, marker: &Marker, meter: &mut Meter) {
-        if marker.hurry || self.retraced_bytes.get() > self.retraced_limit.get() {
+        let is_put_off = || {
+            self.retraced_bytes.get() > self.retraced_limit.get()
+                && self.gray.is_empty()
+                && self.slices.is_empty()
+                && self.waiting.none_ready()
+        };
+        if marker.hurry || is_put_off() {
             meter.lift();
         }
     }
