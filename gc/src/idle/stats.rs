@@ -37,6 +37,17 @@ pub struct SleepStats {
 }
 
 impl SleepStats {
+    /// Adds what another sleeper has done.
+    pub fn add(&mut self, other: &Self) {
+        self.add_work(other);
+        self.waits += other.waits;
+        self.forced_steps += other.forced_steps;
+        self.forced_ns += other.forced_ns;
+        self.rings += other.rings;
+        self.parks += other.parks;
+        self.step_overrun.merge(&other.step_overrun);
+    }
+
     /// Adds what another thread has collected in this one's stead.
     pub(super) fn add_work(&mut self, done: &Self) {
         self.probes += done.probes;

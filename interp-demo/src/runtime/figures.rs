@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Instant;
 
 use rustix::time::ClockId;
-use sleepy_gc::idle::{Histogram, SleepStats, Sleeper};
+use sleepy_gc::idle::{Histogram, Sleeper};
 use sleepy_gc::metrics::Cause;
 
 use super::WatchedArena;
@@ -16,7 +16,7 @@ pub(super) fn stats(arena: &WatchedArena, sleeper: &Sleeper, started: Instant) -
     let metrics = arena.metrics();
     let seen = arena.seen();
     let mut sleep = seen.ended.clone();
-    add(&mut sleep, sleeper.stats());
+    sleep.add(sleeper.stats());
     let alloc = sleepy_alloc::stats();
     let (resident_bytes, peak_resident_bytes) = resident_bytes();
     Stats {
@@ -61,17 +61,6 @@ pub(super) fn stats(arena: &WatchedArena, sleeper: &Sleeper, started: Instant) -
         cpu_ns: now_ns(ClockId::ProcessCPUTime),
         elapsed_ns: u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX),
     }
-}
-
-/// Adds what one sleeper has done to what others have.
-pub(super) fn add(sum: &mut SleepStats, one: &SleepStats) {
-    sum.waits += one.waits;
-    sum.probes += one.probes;
-    sum.steps += one.steps;
-    sum.cycles_started += one.cycles_started;
-    sum.collected_ns += one.collected_ns;
-    sum.parks += one.parks;
-    sum.step_overrun.merge(&one.step_overrun);
 }
 
 fn quantiles(histogram: &Histogram) -> Quantiles {

@@ -56,7 +56,7 @@ impl WatchedArena {
 
     /// A thread has ended that has slept so.
     pub(super) fn add_ended(&mut self, stats: &SleepStats) {
-        super::figures::add(&mut self.seen.ended, stats);
+        self.seen.ended.add(stats);
     }
 
     /// A finalizer has run.
