@@ -16,7 +16,7 @@
 use std::cell::RefMut;
 use std::collections::VecDeque;
 
-use super::waiting::{deadline_ns, is_over, now_ns, park, ret_why, was_rung};
+use super::waiting::{deadline_ns, is_over, now_ns, park, ret_why, timeout_s, was_rung};
 use super::{Functions, class, fill};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
@@ -63,10 +63,7 @@ fn load<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 /// `new([seconds [, not_reentrant]])`
 fn new<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let ctx = call.ctx;
-    let timeout_s = call.opt_float(0, f64::INFINITY)?;
-    if timeout_s.is_nan() || timeout_s < 0.0 {
-        return Err(call.arg_error(0, "timeout must not be negative"));
-    }
+    let timeout_s = timeout_s(call, 0)?;
     let object = UserData::new(
         ctx,
         Lock {

@@ -15,7 +15,7 @@
 use std::cell::RefMut;
 use std::collections::VecDeque;
 
-use super::waiting::{deadline_ns, is_over, park, ret_why, was_rung};
+use super::waiting::{deadline_ns, is_over, park, ret_why, timeout_s, was_rung};
 use super::{Functions, class, fill};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
@@ -83,10 +83,7 @@ fn new<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     if !(0..=max).contains(&count) {
         return Err(call.arg_error(1, "start must be between 0 and max"));
     }
-    let timeout_s = call.opt_float(2, f64::INFINITY)?;
-    if timeout_s.is_nan() || timeout_s < 0.0 {
-        return Err(call.arg_error(2, "timeout must not be negative"));
-    }
+    let timeout_s = timeout_s(call, 2)?;
     let object = UserData::new(
         ctx,
         Semaphore {

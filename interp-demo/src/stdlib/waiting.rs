@@ -34,6 +34,15 @@ pub(super) fn moment_ns(seconds: f64) -> i64 {
     }
 }
 
+/// The timeout in slot `i`, in seconds, that an object has where its methods are given none; for ever where there is none.
+pub(super) fn timeout_s<'gc>(call: &Call<'gc>, i: usize) -> Result<f64, Error<'gc>> {
+    let timeout_s = call.opt_float(i, f64::INFINITY)?;
+    if timeout_s.is_nan() || timeout_s < 0.0 {
+        return Err(call.arg_error(i, "timeout must not be negative"));
+    }
+    Ok(timeout_s)
+}
+
 /// When the timeout passes that slot `i` holds in seconds; `default_s` where it holds none.
 pub(super) fn deadline_ns<'gc>(
     call: &Call<'gc>,
