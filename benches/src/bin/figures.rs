@@ -10,12 +10,14 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::Value;
+use sleepy_benches::interpreter::Interpreter;
+use sleepy_benches::machine;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -68,12 +70,10 @@ fn run() -> Result<bool> {
     }
     let scratch = tempfile::tempdir()?;
     let keep = out.is_some();
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .ok_or("no workspace")?;
+    let Interpreter { program, scripts } = Interpreter::build()?;
     let mut figures = Figures {
-        lua: build(workspace)?,
-        scripts: workspace.join("interp-demo/scripts"),
+        lua: program,
+        scripts,
         out: out.unwrap_or_else(|| scratch.path().to_owned()),
         rounds,
         rows: Vec::new(),
@@ -102,29 +102,6 @@ fn run() -> Result<bool> {
         fs::write(figures.out.join("figures.md"), table)?;
     }
     Ok(figures.rows.iter().all(|row| row.met))
-}
-
-fn build(workspace: &Path) -> Result<PathBuf> {
-    let own = std::env::current_exe()?;
-    let folder = own.parent().ok_or("no folder")?;
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo
-        .args([
-            "build",
-            "--quiet",
-            "--package",
-            "interp-demo",
-            "--bin",
-            "sleepy-lua",
-        ])
-        .current_dir(workspace);
-    if folder.ends_with("release") {
-        cargo.arg("--release");
-    }
-    if !cargo.status()?.success() {
-        return Err("sleepy-lua can't be built".into());
-    }
-    Ok(folder.join("sleepy-lua"))
 }
 
 /// Peak above the floor, CPU time; `compare` itself fails when the digests differ.
@@ -384,7 +361,7 @@ impl Figures {
     }
 
     fn to_markdown(&self) -> Result<String> {
-        let mut text = format!("{}\n\n", machine());
+        let mut text = format!("{}\n\n", machine::description());
         writeln!(
             text,
             "| script | figure | limit | measured, median of {} | |",
@@ -407,21 +384,6 @@ impl Figures {
         }
         Ok(text)
     }
-}
-
-/// The processor, how many of it, and the kernel.
-fn machine() -> String {
-    let read = |path| fs::read_to_string(path).unwrap_or_default();
-    let processors = read("/proc/cpuinfo");
-    let model = processors
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let model = model.map_or("unknown processor", |(_, model)| model);
-    let count = std::thread::available_parallelism().map_or(1, usize::from);
-    format!(
-        "{model}, {count} processors, Linux {}",
-        read("/proc/sys/kernel/osrelease").trim()
-    )
 }
 
 fn mode<'a>(comparison: &'a Value, name: &str) -> Result<&'a Value> {

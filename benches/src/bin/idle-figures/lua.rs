@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
+use sleepy_benches::interpreter::Interpreter;
 
 use crate::Result;
 use crate::measure::Mode;
@@ -13,12 +14,9 @@ use crate::measure::Mode;
 /// The file of the collector's trace, a line of JSON for each stretch of work.
 const TRACE: &str = "trace";
 
-/// The interpreter, and where its scripts are.
+/// The interpreter, as it is run here.
 #[derive(Debug)]
-pub struct Lua {
-    program: PathBuf,
-    scripts: PathBuf,
-}
+pub struct Lua(pub Interpreter);
 
 /// What a run has shown.
 #[derive(Debug)]
@@ -46,36 +44,6 @@ impl Drop for Running {
 }
 
 impl Lua {
-    /// Builds the interpreter in the profile of this program.
-    pub fn build() -> Result<Self> {
-        let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .parent()
-            .ok_or("no workspace")?;
-        let own = std::env::current_exe()?;
-        let folder = own.parent().ok_or("no folder")?;
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo
-            .args([
-                "build",
-                "--quiet",
-                "-p",
-                "interp-demo",
-                "--bin",
-                "sleepy-lua",
-            ])
-            .current_dir(workspace);
-        if folder.ends_with("release") {
-            cargo.arg("--release");
-        }
-        if !cargo.status()?.success() {
-            return Err("sleepy-lua can't be built".into());
-        }
-        Ok(Self {
-            program: folder.join("sleepy-lua"),
-            scripts: workspace.join("interp-demo/scripts"),
-        })
-    }
-
     /// Adds the arguments for a script to the command. What it reports goes into `folder`.
     fn set_up(
         &self,
@@ -98,7 +66,7 @@ impl Lua {
         stats.push(folder.join("stats"));
         command
             .arg(stats)
-            .arg(self.scripts.join(script))
+            .arg(self.0.scripts.join(script))
             .args(arguments)
             .env("SLEEPY_REPORT", folder.join("report"))
             .stdin(Stdio::null());
@@ -113,7 +81,7 @@ impl Lua {
         stdout: Stdio,
     ) -> Result<Running> {
         let folder = tempfile::tempdir()?;
-        let mut command = Command::new(&self.program);
+        let mut command = Command::new(&self.0.program);
         self.set_up(&mut command, mode, script, arguments, folder.path());
         let child = command.stdout(stdout).spawn()?;
         Ok(Running { child, folder })
@@ -122,7 +90,7 @@ impl Lua {
     /// Starts a script whose output is read, and whose collector keeps a trace.
     pub fn start_traced(&self, mode: Mode, script: &str, arguments: &[&str]) -> Result<Running> {
         let folder = tempfile::tempdir()?;
-        let mut command = Command::new(&self.program);
+        let mut command = Command::new(&self.0.program);
         let mut trace = OsString::from("--gc-trace=json:");
         trace.push(folder.path().join(TRACE));
         command.arg(trace);
@@ -140,7 +108,7 @@ impl Lua {
         arguments: &[&str],
     ) -> Result<Running> {
         let folder = tempfile::tempdir()?;
-        wrapper.arg(&self.program);
+        wrapper.arg(&self.0.program);
         self.set_up(&mut wrapper, mode, script, arguments, folder.path());
         let child = wrapper.stdout(Stdio::null()).spawn()?;
         Ok(Running { child, folder })

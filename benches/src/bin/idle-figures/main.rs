@@ -24,6 +24,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use sleepy_alloc::SleepyAlloc;
+use sleepy_benches::interpreter::Interpreter;
 
 use crate::lua::Lua;
 use crate::row::Table;
@@ -107,7 +108,7 @@ fn run(options: &Options) -> Result<bool> {
         .into());
     }
     let bench = Bench {
-        lua: Lua::build()?,
+        lua: Lua(Interpreter::build()?),
         rounds: if options.quick {
             1
         } else {

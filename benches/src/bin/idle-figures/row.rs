@@ -1,9 +1,9 @@
 //! The table of figures, as Markdown and as JSON.
 
 use std::fmt::Write as _;
-use std::fs;
 
 use serde_json::{Value, json};
+use sleepy_benches::machine;
 
 use crate::Result;
 
@@ -84,7 +84,10 @@ impl Table {
 
     pub fn to_markdown(&self) -> String {
         let rounds = self.rounds;
-        let mut text = format!("{}; medians of {rounds} interleaved rounds", machine());
+        let mut text = format!(
+            "{}; medians of {rounds} interleaved rounds",
+            machine::description()
+        );
         if self.quick {
             text.push_str(", shortened");
         }
@@ -101,7 +104,7 @@ impl Table {
     pub fn to_json(&self) -> Result<String> {
         let rows: Vec<Value> = self.rows.iter().map(Row::to_json).collect();
         let all = json!({
-            "machine": machine(),
+            "machine": machine::description(),
             "rounds": self.rounds,
             "quick": self.quick,
             "rows": rows,
@@ -168,17 +171,4 @@ fn rounded(figure: f64) -> String {
         1.0.. => format!("{figure:.2}"),
         _ => format!("{figure:.3}"),
     }
-}
-
-/// The processor, how many of it, and the kernel.
-fn machine() -> String {
-    let read = |path| fs::read_to_string(path).unwrap_or_default();
-    let processors = read("/proc/cpuinfo");
-    let model = processors
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let model = model.map_or("unknown processor", |(_, model)| model);
-    let count = std::thread::available_parallelism().map_or(1, usize::from);
-    let kernel = read("/proc/sys/kernel/osrelease");
-    format!("{model}, {count} processors, Linux {}", kernel.trim())
 }
