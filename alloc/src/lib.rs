@@ -128,7 +128,8 @@ mod park;
 #[cfg(loom)]
 pub mod park;
 #[cfg(not(loom))]
-mod poison;
+#[doc(hidden)]
+pub mod poison;
 #[cfg(not(loom))]
 mod purge;
 #[cfg(not(loom))]

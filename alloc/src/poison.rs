@@ -1,6 +1,7 @@
 //! Tells AddressSanitizer which bytes of our mappings may be touched; nothing without `--cfg asan`.
 //!
-//! A free block stays readable in its first word, where the free list's link lies.
+//! A free block stays readable in its first word, where the free list's link lies. Public for collectors, which hand out parts of what
+//! they have allocated: to them a cell without an object is `unused`.
 
 use core::ptr::NonNull;
 
@@ -15,7 +16,7 @@ mod sanitizer {
 
 /// A free block: only its first word may be touched.
 #[inline(always)]
-pub(crate) fn free(block: NonNull<u8>, bytes: usize) {
+pub fn free(block: NonNull<u8>, bytes: usize) {
     #[cfg(asan)]
     // SAFETY: marks bytes of a mapping of ours in the sanitizer's shadow; the block's memory is not touched.
     unsafe {
@@ -31,7 +32,7 @@ pub(crate) fn free(block: NonNull<u8>, bytes: usize) {
 
 /// A block in use: its first `bytes` bytes may be touched.
 #[inline(always)]
-pub(crate) fn used(block: NonNull<u8>, bytes: usize) {
+pub fn used(block: NonNull<u8>, bytes: usize) {
     #[cfg(asan)]
     // SAFETY: as in `free`.
     unsafe {
@@ -43,7 +44,7 @@ pub(crate) fn used(block: NonNull<u8>, bytes: usize) {
 
 /// Memory that belongs to no block: none of it may be touched.
 #[inline(always)]
-pub(crate) fn unused(start: NonNull<u8>, bytes: usize) {
+pub fn unused(start: NonNull<u8>, bytes: usize) {
     #[cfg(asan)]
     // SAFETY: as in `free`.
     unsafe {

@@ -2,10 +2,11 @@
 
 use std::ptr::NonNull;
 
+use sleepy_alloc::poison;
+
 use super::context::{CACHE_PLACES, Context, Phase, key_of};
 use super::events;
 use super::page::{Bit, PageRef};
-use super::poison;
 use super::size_class::{self, FIXED, LARGE, MAX_SHARED_BYTES};
 use super::source::PAGE_BYTES;
 use super::space::Space;
@@ -283,7 +284,7 @@ impl Context {
             // SAFETY: the cell is free.
             unsafe { zeal::poison(object, page.cell_bytes) };
         }
-        poison::free(object, page.cell_bytes);
+        poison::unused(object, page.cell_bytes);
         let Some(space) = self.space(page.space as usize) else {
             return;
         };

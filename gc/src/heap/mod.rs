@@ -23,7 +23,6 @@ mod mark;
 mod meter;
 mod nursery;
 mod page;
-mod poison;
 mod queue;
 mod size_class;
 mod source;

@@ -17,6 +17,8 @@
 //! | 1 | 1 | 0 | holds an object that this cycle has marked |
 //! | 0 | 0 | 1 | held an object whose value is dropped, but which a weak pointer names: it is not used again |
 //!
+//! Of all these only what was handed out may be touched: AddressSanitizer is told so (`sleepy_alloc::poison`).
+//!
 //! `mark` is all zero when no cycle is under way, `weak` (traced weak pointers of this cycle) too; unless marks are
 //! sticky (`generations.rs`): then they are those of old objects, and `weak` is of all cycles since the last full one.
 
@@ -26,9 +28,9 @@ use std::ops::{Deref, Range};
 use std::ptr::NonNull;
 
 use sleepy_alloc::pages::UNIT_BYTES;
+use sleepy_alloc::poison;
 
 use super::mark::{Marker, TICK};
-use super::poison;
 use super::source::{self, PAGE_BYTES, PAGE_UNITS, Source};
 use super::vtable::VTable;
 
@@ -194,7 +196,7 @@ impl PageRef {
             source::set_word(base, table.as_ptr().cast());
         }
         if !large {
-            poison::free(base, PAGE_BYTES);
+            poison::unused(base, PAGE_BYTES);
         }
         Some(Self(table.cast()))
     }
@@ -608,7 +610,7 @@ impl PageRef {
             // SAFETY: the unit is one of the run's.
             if unsafe { source.take_units(self.base, unit..unit + 1) } {
                 // SAFETY: as above.
-                poison::free(unsafe { self.base.add(unit * UNIT_BYTES) }, UNIT_BYTES);
+                poison::unused(unsafe { self.base.add(unit * UNIT_BYTES) }, UNIT_BYTES);
                 self.released.set(self.released.get() & !mask);
                 taken = true;
             }

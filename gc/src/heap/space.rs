@@ -4,8 +4,9 @@ use std::alloc::Layout;
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::NonNull;
 
+use sleepy_alloc::poison;
+
 use super::page::PageRef;
-use super::poison;
 use super::vtable::VTable;
 
 /// The pages of one vtable and size class.

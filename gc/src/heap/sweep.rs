@@ -1,9 +1,10 @@
 //! Sweeping: page by page, lazily where nothing needs dropping.
 
+use sleepy_alloc::poison;
+
 use super::context::{Context, Phase};
 use super::meter::Meter;
 use super::page::{Bit, PageRef};
-use super::poison;
 use super::source::{PAGE_BYTES, Source};
 use super::space::Space;
 use super::special::Stage;
@@ -209,7 +210,7 @@ impl Context {
                     // SAFETY: the object has been dropped.
                     unsafe { zeal::poison(object, page.cell_bytes) };
                 }
-                poison::free(object, page.cell_bytes);
+                poison::unused(object, page.cell_bytes);
             } else if meter.is_empty() {
                 return false;
             }
@@ -277,7 +278,7 @@ impl Context {
                 // SAFETY: the object is dead, and dropped or in no need of it.
                 unsafe { zeal::poison(cell, page.cell_bytes) };
             }
-            poison::free(cell, page.cell_bytes);
+            poison::unused(cell, page.cell_bytes);
             from = index + 1;
         }
     }
