@@ -55,6 +55,7 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
+//! | `idle-sweep`, `idle-mark`, `idle-start`, `idle-park` | what waits may do, see [`idle::switches`]; on by default, each can be left out |
 //! | `enum-map`, `hashbrown`, `indexmap`, `slotmap` | [`Collect`] for the containers of that crate (`smallvec` is always there) |
 //! | `hashbrown-0-14`, `hashbrown-0-15`, `hashbrown-0-16` | the same for earlier versions |
 //! | `serde`, `json` | `Serialize` for [`summary`] and [`metrics::Report`]; `to_json` of both |

@@ -77,6 +77,20 @@ pub trait Collector {
         block()
     }
 
+    /// Gives up the interpreter lock, if there is one, until [`retake`](Self::retake): for C code that waits.
+    ///
+    /// # Safety
+    ///
+    /// - Nothing is done with the collector before `retake`, which is called on the same thread.
+    unsafe fn give_up(&mut self) {}
+
+    /// Takes the interpreter lock again.
+    ///
+    /// # Safety
+    ///
+    /// - [`give_up`](Self::give_up) was called, and this not yet.
+    unsafe fn retake(&mut self) {}
+
     /// Where a thread that blocks hangs its bell, so that others can ask it to collect what they leave behind. `None`: nobody but
     /// this thread makes garbage.
     fn bells(&self) -> Option<&Bells> {

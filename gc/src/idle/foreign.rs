@@ -81,10 +81,23 @@ impl Sleeper {
             Kind::Foreign,
             std::ptr::from_ref(Location::caller()).addr() as u64,
         );
+        self.half_begins(c, site, Some(&mut ready))
+    }
+
+    /// As [`wait_begins`](Self::wait_begins); without `ready` at most one step is made.
+    pub(super) fn half_begins<C: Collector>(
+        &mut self,
+        c: &mut C,
+        site: SiteId,
+        ready: Option<&mut dyn FnMut() -> bool>,
+    ) -> bool {
         let begun_ns = wall_ns();
-        let mut wait = HalfWait { ready: &mut ready };
+        let mut half = Half(c);
         // Without a timeout a wait ends by an event only.
-        let is_there = self.wait_on(&mut Half(c), site, &mut wait, None) == Some(true);
+        let is_there = match ready {
+            Some(ready) => self.wait_on(&mut half, site, &mut HalfWait { ready }, None),
+            None => self.wait_on(&mut half, site, &mut BlindWait, None),
+        } == Some(true);
         self.half = (!is_there).then_some((site, begun_ns));
         is_there
     }
@@ -149,6 +162,25 @@ impl Wait for HalfWait<'_> {
 
     fn ready(&mut self) -> Option<bool> {
         (self.ready)().then_some(true)
+    }
+
+    fn block(&mut self, _limit: Option<Duration>, _bell: Option<&Bell>) -> Option<bool> {
+        Some(false)
+    }
+}
+
+/// The same where nothing can be asked.
+struct BlindWait;
+
+impl Wait for BlindWait {
+    type Event = bool;
+
+    const LIMITED: bool = false;
+    const WHOLE: bool = false;
+    const MAX_STEPS: u32 = 1;
+
+    fn ready(&mut self) -> Option<bool> {
+        None
     }
 
     fn block(&mut self, _limit: Option<Duration>, _bell: Option<&Bell>) -> Option<bool> {

@@ -59,6 +59,7 @@
 //! ```
 
 pub mod bell;
+pub mod c_waits;
 mod child;
 mod clock;
 pub mod collector;

@@ -1,6 +1,7 @@
 //! The one loop that every kind of wait goes through, and the state it keeps between waits.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::bell::Bell;
@@ -134,10 +135,10 @@ const SLEPT_NS: u64 = 5_000;
 const SHORT_TIMEOUT_NS: u64 = 1_000_000;
 
 impl Sleeper {
-    /// A sleeper that decides by `policy`, with the switches that the environment turns off
-    /// (`SLEEPY_SWEEP`, `SLEEPY_MARK`, `SLEEPY_START`, `SLEEPY_PARK` = 0) taken out of it.
+    /// A sleeper that decides by `policy`, without the [`switches`](super::switches) that this build does not have, and those that the
+    /// environment turns off (`SLEEPY_SWEEP`, `SLEEPY_MARK`, `SLEEPY_START`, `SLEEPY_PARK` = 0).
     pub fn new(mut policy: Policy) -> Self {
-        policy.switches = policy.switches.and_env();
+        policy.switches = policy.switches.and_built().and_env();
         Self {
             policy,
             sites: Sites::default(),
@@ -526,9 +527,7 @@ impl Sleeper {
             false => None,
         };
         let stand_in = match hangs && !W::HEARS && W::WHOLE {
-            true => c
-                .bells()
-                .and_then(|bells| bells.hang_stand_in(&self.policy)),
+            true => self.hang_stand_in(c),
             false => None,
         };
         let block = || {
@@ -548,15 +547,28 @@ impl Sleeper {
             self.stats.rings += 1;
             span.rung = true;
         }
-        if let (Some(stand_in), Some(bells)) = (&stand_in, c.bells())
-            && bells.take_down_stand_in(stand_in)
+        if let Some(stand_in) = &stand_in {
+            self.take_down_stand_in(c, stand_in);
+        }
+        event
+    }
+
+    /// Hangs a stand-in where it can be called, if waits collect and it ever can.
+    pub(super) fn hang_stand_in<C: Collector>(&self, c: &C) -> Option<Arc<StandIn>> {
+        let bells = c.bells().filter(|_| self.policy.switches.collects())?;
+        bells.hang_stand_in(&self.policy)
+    }
+
+    /// The thread is back, and nobody stands in for it any more: counts what was done in its stead.
+    pub(super) fn take_down_stand_in<C: Collector>(&mut self, c: &C, stand_in: &Arc<StandIn>) {
+        if c.bells()
+            .is_some_and(|bells| bells.take_down_stand_in(stand_in))
         {
             self.stats.rings += 1;
             if let Some(done) = stand_in.take_stats() {
                 self.stats.add_work(&done);
             }
         }
-        event
     }
 
     /// Collects in the stead of a thread that sleeps, until that is back or nothing is left to do.

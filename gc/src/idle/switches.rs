@@ -1,4 +1,12 @@
 //! The switches of the idle layer, each alone, so that the cost of each can be measured.
+//!
+//! | where | how | |
+//! |---|---|---|
+//! | build | the features `idle-sweep`, `idle-mark`, `idle-start`, `idle-park`, all on by default | what is not built stays off |
+//! | environment | `SLEEPY_SWEEP`, `SLEEPY_MARK`, `SLEEPY_START`, `SLEEPY_PARK` = 0 | turns off |
+//! | run time | [`Policy::switches`](super::Policy::switches) | what a [`Sleeper`](super::Sleeper) is made with |
+//!
+//! A sleeper's switches are those that all three leave on.
 
 /// What a wait may do before it sleeps. All are on by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +43,24 @@ impl Switches {
         start: false,
         park: false,
     };
+
+    /// What this build has. See [the module](self).
+    pub const BUILT: Self = Self {
+        sweep: cfg!(feature = "idle-sweep"),
+        mark: cfg!(feature = "idle-mark"),
+        start: cfg!(feature = "idle-start"),
+        park: cfg!(feature = "idle-park"),
+    };
+
+    /// These switches, less those that this build does not have.
+    pub fn and_built(self) -> Self {
+        Self {
+            sweep: self.sweep && Self::BUILT.sweep,
+            mark: self.mark && Self::BUILT.mark,
+            start: self.start && Self::BUILT.start,
+            park: self.park && Self::BUILT.park,
+        }
+    }
 
     /// These switches, less those that the environment turns off.
     pub fn and_env(self) -> Self {

@@ -1,6 +1,7 @@
 //! The waits that collect.
 
 mod arena;
+mod c_waits;
 mod environment;
 mod gil;
 mod kinds;

@@ -225,6 +225,16 @@ impl Collector for Subject {
         either!(self, it => Collector::take_back(it));
     }
 
+    unsafe fn give_up(&mut self) {
+        // SAFETY: the caller's contract.
+        unsafe { either!(self, it => Collector::give_up(it)) };
+    }
+
+    unsafe fn retake(&mut self) {
+        // SAFETY: the caller's contract.
+        unsafe { either!(self, it => Collector::retake(it)) };
+    }
+
     fn bells(&self) -> Option<&Bells> {
         either!(self, it => Collector::bells(it))
     }

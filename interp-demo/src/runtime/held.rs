@@ -95,6 +95,16 @@ impl Collector for Held<'_> {
         self.guard.while_released(block)
     }
 
+    unsafe fn give_up(&mut self) {
+        // SAFETY: the caller's contract.
+        unsafe { self.guard.give_up() };
+    }
+
+    unsafe fn retake(&mut self) {
+        // SAFETY: the caller's contract.
+        unsafe { self.guard.retake() };
+    }
+
     fn bells(&self) -> Option<&Bells> {
         self.is_shared.then(|| self.guard.bells()).flatten()
     }

@@ -348,6 +348,14 @@ impl<T: Send + Collector> Collector for GilGuard<'_, T> {
         self.gil.take_back();
     }
 
+    unsafe fn give_up(&mut self) {
+        self.gil.raw.unlock(false);
+    }
+
+    unsafe fn retake(&mut self) {
+        self.gil.relock();
+    }
+
     fn bells(&self) -> Option<&Bells> {
         self.gil.appraise.set(Some(|value| {
             let hint = value.hint();

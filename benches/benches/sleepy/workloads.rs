@@ -1,6 +1,4 @@
-//! The five benchmarks of Ruby's Feature 14723, in Rust, with sleeping off and on. As Lua they are `interp-demo/scripts/gc_*.lua`.
-//!
-//! `cargo bench -p sleepy-benches --bench sleepy`
+//! What the benchmarks do.
 
 use std::hint::black_box;
 use std::io::{Read, Write};
@@ -10,14 +8,47 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use criterion::{Criterion, criterion_group, criterion_main};
-use sleepy_alloc::SleepyAlloc;
 use sleepy_gc::collections::{GcTail, GcVec};
 use sleepy_gc::idle::{Gil, GilGuard, Interest, Policy, Queue, SendArena, Sleeper, Watched};
 use sleepy_gc::{Budget, Gc, Rootable};
 
-#[global_allocator]
-static ALLOCATOR: SleepyAlloc = SleepyAlloc;
+/// One of the five.
+pub struct Workload {
+    /// As in Ruby's repository.
+    pub name: &'static str,
+    /// The time for so many turns, without what comes before and after.
+    pub run: fn(Policy, u64) -> Duration,
+    /// Turns of one run for the table: about half a second.
+    pub turns: u64,
+}
+
+pub const ALL: [Workload; 5] = [
+    Workload {
+        name: "gc_io_wait",
+        run: io_wait,
+        turns: 30_000,
+    },
+    Workload {
+        name: "gc_io_select",
+        run: io_select,
+        turns: 30_000,
+    },
+    Workload {
+        name: "gc_join_timeout",
+        run: join_timeout,
+        turns: 100_000,
+    },
+    Workload {
+        name: "gc_remote_free_spmc",
+        run: remote_free_spmc,
+        turns: 100_000,
+    },
+    Workload {
+        name: "gc_szqueue",
+        run: szqueue,
+        turns: 100_000,
+    },
+];
 
 /// What lives: 20,000 numbers.
 type Heap = SendArena<Rootable![GcVec<'_, Gc<'_, u64>>]>;
@@ -168,31 +199,3 @@ fn remote_free_spmc(policy: Policy, turns: u64) -> Duration {
 fn szqueue(policy: Policy, turns: u64) -> Duration {
     pass_on(&policy, turns, 1, 16)
 }
-
-/// The time for so many turns.
-type Benchmark = fn(Policy, u64) -> Duration;
-
-fn all(c: &mut Criterion) {
-    let benchmarks: [(&str, Benchmark); 5] = [
-        ("gc_io_wait", io_wait),
-        ("gc_io_select", io_select),
-        ("gc_join_timeout", join_timeout),
-        ("gc_remote_free_spmc", remote_free_spmc),
-        ("gc_szqueue", szqueue),
-    ];
-    for (name, benchmark) in benchmarks {
-        let mut group = c.benchmark_group(name);
-        group
-            .sample_size(10)
-            .measurement_time(Duration::from_secs(2));
-        for (mode, policy) in [("off", Policy::off()), ("on", Policy::default())] {
-            group.bench_function(mode, |b| {
-                b.iter_custom(|turns| benchmark(policy.clone(), turns));
-            });
-        }
-        group.finish();
-    }
-}
-
-criterion_group!(benches, all);
-criterion_main!(benches);
