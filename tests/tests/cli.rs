@@ -131,9 +131,20 @@ fn errors() {
         &["no/such/file.lua"],
         "cannot open no/such/file.lua: No such file or directory",
     );
-    fails(&["-x"], "-x");
-    fails(&["--nonsense"], "--nonsense");
-    fails(&["-e"], "-e");
+    fails(&["-x"], ": unrecognized option '-x'\nusage: ");
+    fails(
+        &["--time_limit=1"],
+        ": unrecognized option '--time_limit=1'; is '--time-limit' meant?\nusage: ",
+    );
+    fails(&["-e"], ": '-e' needs argument\nusage: ");
+    fails(&["--memory-limit"], ": '--memory-limit' needs argument\n");
+    fails(
+        &["--no-sleepy=1"],
+        ": '--no-sleepy' takes no argument\nusage: ",
+    );
+    let help = lua(&["--help"]);
+    assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""));
+    assert!(help.stdout.contains("--memory-limit BYTES"));
     fails(&["."], "cannot read .: Is a directory");
     let (_folder, name) = script("");
     fails(&["-e", "arg = nil", &name], "'arg' is not a table");
@@ -371,6 +382,23 @@ fn own_options() {
         ],
         "false\tnot enough memory\n1000\n",
     );
+}
+
+/// The pause of `collectgarbage` decides how often the collector runs.
+#[test]
+fn a_program_sets_the_pace() {
+    let code = "
+        local keep = {}
+        for i = 1, 2e4 do keep[i] = {} end
+        local function cycles(pause)
+            collectgarbage('incremental', pause)
+            collectgarbage()
+            local before = gc.stats().cycles
+            for i = 1, 3e5 do local t = {} end
+            return gc.stats().cycles - before
+        end
+        print(cycles(110) > 3 * cycles(400), cycles(1000) <= cycles(400))";
+    prints(&["-e", code], "true\ttrue\n");
 }
 
 #[test]

@@ -1,15 +1,20 @@
 //! Lua's own tests, version 5.4.8.
 //!
 //! They come inside a package of the registry, from which cargo fetches them into the target folder; nothing of them is
-//! kept here. Each file runs by itself in its portable form. Those that need the C API, a test build of C Lua or more
-//! memory than a test may take are left out: `api`, `code`, `heavy`, `all`, and `main`, whose command-line checks
-//! `cli.rs` makes anew. Without a network the tests are skipped.
+//! kept here. Each file runs by itself in its portable form: as it is, with two generations from the start, and
+//! with a step of the collector at each opportunity. What comes of it is printed as the table that
+//! `interp-demo/COMPATIBILITY.md` has, and must be the same. Without a network the test is skipped.
+//!
+//! `SLEEPY_WRITE_TABLE=1` writes the table into the file instead. `SLEEPY_LUA` names another build to be tested.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::Mutex;
 
-use sleepy_tests::program::{Finished, finish, sleepy_lua, workspace};
+use sleepy_tests::program::{finish, sleepy_lua, workspace};
 
 /// The package that holds the archive, and the archive's place in it.
 const PACKAGE: &str = "luna-core";
@@ -19,12 +24,69 @@ const ARCHIVE: &str = "tests/official/lua-5.4.8-tests.tar.gz";
 /// What the suite itself calls its portable form.
 const PORTABLE: &str = "_port=true _soft=true _nomsg=true Message=print";
 
-/// The folder of the tests, or none if they can't be had.
-fn suite() -> Option<&'static Path> {
-    static SUITE: OnceLock<Option<PathBuf>> = OnceLock::new();
-    SUITE.get_or_init(fetch).as_deref()
+/// `big` yields once and is to be resumed, in its whole size.
+const BIG: &str =
+    "local f = coroutine.wrap(assert(loadfile 'big.lua')) assert(f() == 'b') assert(f() == 'a')";
+
+/// The files that run.
+const FILES: &[&str] = &[
+    "attrib",
+    "big",
+    "bitwise",
+    "bwcoercion",
+    "calls",
+    "closure",
+    "constructs",
+    "coroutine",
+    "cstack",
+    "db",
+    "errors",
+    "events",
+    "files",
+    "gc",
+    "gengc",
+    "goto",
+    "literals",
+    "locals",
+    "math",
+    "nextvar",
+    "pm",
+    "sort",
+    "strings",
+    "tpack",
+    "tracegc",
+    "utf8",
+    "vararg",
+    "verybig",
+];
+
+/// Those that do not apply, and why.
+const LEFT_OUT: &[(&str, &str)] = &[
+    (
+        "all",
+        "runs the other files one after another; each runs by itself here",
+    ),
+    ("api", "needs the C API and the test build of C Lua"),
+    (
+        "code",
+        "looks at PUC's bytecode through the test build of C Lua",
+    ),
+    ("heavy", "fills the memory of the machine on purpose"),
+    (
+        "main",
+        "needs C modules; `tests/tests/cli.rs` and `cli_table.rs` check the command line instead",
+    ),
+];
+
+/// In which way a file runs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    Plain,
+    Generational,
+    Zeal,
 }
 
+/// The folder of the tests, or none if they can't be had.
 fn fetch() -> Option<PathBuf> {
     let folder = workspace().join("target/lua-suite");
     let tests = folder.join("lua-5.4.8-tests");
@@ -61,72 +123,132 @@ fn fetch() -> Option<PathBuf> {
     unpacked.success().then_some(tests)
 }
 
-/// Runs one file of the suite.
-fn run_file(file: &str, options: &[&str], prelude: &str) -> Option<Finished> {
-    let Some(folder) = suite() else {
-        eprintln!("SKIPPED: {PACKAGE} {VERSION} can't be fetched");
-        return None;
+/// Runs a file. The error is what it said last.
+fn run_file(folder: &Path, file: &str, way: Way) -> Result<(), String> {
+    let mut command = Command::new(sleepy_lua());
+    if way == Way::Zeal {
+        command.arg("--zeal=1");
+    }
+    match file {
+        "big" => command.args(["-e", BIG]),
+        _ => command.args(["-e", PORTABLE]).arg(format!("{file}.lua")),
     };
-    let mut child = Command::new(sleepy_lua())
-        .args(options)
-        .args(["-e", prelude, file])
+    if way == Way::Generational {
+        command.env("SLEEPY_GENERATIONAL", "1");
+    }
+    let mut child = command
         .current_dir(folder)
         .env_remove("LUA_INIT")
         .env_remove("LUA_PATH")
-        // `files.lua` wants a standard input that can't be sought.
+        // `files` wants a standard input that can't be sought.
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
     drop(child.stdin.take());
-    Some(finish(child))
+    let end = finish(child);
+    match end.code {
+        Some(0) => Ok(()),
+        _ => {
+            let last: Vec<_> = end.stdout.lines().rev().take(5).collect();
+            Err(format!("{}\nlast lines, backwards: {last:?}", end.stderr))
+        }
+    }
 }
 
-#[track_caller]
-fn passes(file: &str, options: &[&str]) {
-    if let Some(end) = run_file(file, options, PORTABLE) {
-        let tail: Vec<_> = end.stdout.lines().rev().take(5).collect();
-        assert_eq!(
-            end.code,
-            Some(0),
-            "{file}\n{}\nlast lines, backwards: {tail:?}",
-            end.stderr
+type Outcomes = BTreeMap<(&'static str, Way), Result<(), String>>;
+
+/// Runs all files in all ways.
+fn run_all(folder: &Path) -> Outcomes {
+    // The longest first, so that no processor is idle at the end.
+    let ways = [Way::Zeal, Way::Plain, Way::Generational];
+    let runs = ways
+        .iter()
+        .flat_map(|&way| FILES.iter().rev().map(move |&file| (file, way)));
+    let (runs, outcomes) = (Mutex::new(runs), Mutex::new(Outcomes::new()));
+    let next = || runs.lock().expect("no runner panics").next();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some((file, way)) = next() {
+                    let outcome = run_file(folder, file, way);
+                    let mut outcomes = outcomes.lock().expect("no runner panics");
+                    outcomes.insert((file, way), outcome);
+                }
+            });
+        }
+    });
+    outcomes.into_inner().expect("no runner panics")
+}
+
+fn table(outcomes: &Outcomes) -> String {
+    let cell = |file, way| match outcomes[&(file, way)] {
+        Ok(()) => "passes",
+        Err(_) => "FAILS",
+    };
+    let mut table = "| file | plain | two generations | zeal |\n|---|---|---|---|\n".to_owned();
+    for file in FILES {
+        let [plain, generational, zeal] =
+            [Way::Plain, Way::Generational, Way::Zeal].map(|way| cell(file, way));
+        writeln!(table, "| {file} | {plain} | {generational} | {zeal} |")
+            .expect("a string takes all");
+    }
+    for (file, why) in LEFT_OUT {
+        writeln!(table, "| {file} | left out: {why} | | |").expect("a string takes all");
+    }
+    table
+}
+
+/// No file of the suite is forgotten.
+fn check_files(folder: &Path) {
+    let left_out = LEFT_OUT.iter().map(|(file, _)| *file);
+    let mut known: Vec<_> = FILES.iter().copied().chain(left_out).collect();
+    known.sort_unstable();
+    let entries = std::fs::read_dir(folder).expect("the folder is there");
+    let mut files: Vec<_> = entries
+        .filter_map(|entry| {
+            let name = entry.expect("an entry").file_name();
+            name.to_str()?.strip_suffix(".lua").map(str::to_owned)
+        })
+        .collect();
+    files.sort_unstable();
+    assert_eq!(files, known);
+}
+
+/// The table is what stands between these two lines of the file.
+const BEGIN: &str = "<!-- The table below is checked by tests/tests/lua_suite.rs. -->\n\n";
+const END: &str = "\n<!-- The end of the table. -->\n";
+
+#[test]
+fn the_official_suite() {
+    let Some(folder) = fetch() else {
+        eprintln!("SKIPPED: {PACKAGE} {VERSION} can't be fetched");
+        return;
+    };
+    check_files(&folder);
+    let outcomes = run_all(&folder);
+    let table = table(&outcomes);
+    // Past the test harness, which would keep it: the log is to have it.
+    let _ = std::io::stderr().write_all(format!("\nLua 5.4.8's own tests:\n{table}").as_bytes());
+    for ((file, way), outcome) in &outcomes {
+        if let Err(message) = outcome {
+            let way = ["plain", "two generations", "zeal"][*way as usize];
+            eprintln!("{file} ({way}): {message}");
+        }
+    }
+    let path = workspace().join("interp-demo/COMPATIBILITY.md");
+    let text = std::fs::read_to_string(&path).expect("the file is there");
+    let (before, rest) = text.split_once(BEGIN).expect("a table begins");
+    let (written, after) = rest.split_once(END).expect("the table ends");
+    if std::env::var_os("SLEEPY_WRITE_TABLE").is_some() {
+        let text = format!("{before}{BEGIN}{table}{END}{after}");
+        std::fs::write(&path, text).expect("it can be written");
+    } else {
+        assert!(
+            written == table,
+            "{} has another table than this run; SLEEPY_WRITE_TABLE=1 writes it",
+            path.display()
         );
     }
-}
-
-/// A test for each file.
-macro_rules! files {
-    ($($name:ident)*) => {
-        $(#[test] fn $name() { passes(concat!(stringify!($name), ".lua"), &[]); })*
-    };
-}
-
-files! {
-    attrib bitwise bwcoercion calls closure constructs coroutine cstack db errors events files gc gengc goto literals
-    locals math nextvar pm sort strings tpack tracegc utf8 vararg verybig
-}
-
-/// `big.lua` yields once and is to be resumed, in its whole size.
-#[test]
-fn big() {
-    let prelude = "local f = assert(loadfile 'big.lua') f = coroutine.wrap(f) assert(f() == 'b') assert(f() == 'a')";
-    if let Some(end) = run_file("bwcoercion.lua", &[], prelude) {
-        assert_eq!(end.code, Some(0), "{}", end.stderr);
-    }
-}
-
-/// Under a collection at every so many opportunities.
-mod zeal {
-    use super::passes;
-
-    /// A test for each file.
-    macro_rules! files {
-        ($($name:ident)*) => {
-            $(#[test] fn $name() { passes(concat!(stringify!($name), ".lua"), &["--zeal=200"]); })*
-        };
-    }
-
-    files! { gc gengc closure coroutine locals nextvar events calls pm sort strings }
 }

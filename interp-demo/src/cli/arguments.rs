@@ -1,80 +1,16 @@
 //! The command line: what `sleepy-lua` was told to do.
+//!
+//! It is read as `lua` reads its own: one word is one option, the value of `-e` and `-l` may follow in the same word, and
+//! the first word that is no option is the script. (Libraries that parse command lines take `-ie` for two options.)
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
+use thiserror::Error;
 
-/// A Lua 5.4 interpreter that collects garbage while it waits.
-#[derive(Parser, Debug)]
-#[command(
-    name = "sleepy-lua",
-    bin_name = "sleepy-lua",
-    disable_version_flag = true,
-    override_usage = "sleepy-lua [OPTIONS] [SCRIPT [ARGS]...]\n       sleepy-lua compare [OPTIONS] SCRIPT [ARGS]...",
-    after_help = "`sleepy-lua compare --help` tells how to compare a script's memory and time with sleeping off and on.\n\
-                  Libraries beside those of Lua 5.4 (`gc` is loaded, the others are to be required): gc, lock, md5, process, queue,\n\
-                  semaphore, socket, thread, timer.\n\
-                  Environment: LUA_INIT, LUA_PATH (and LUA_INIT_5_4, LUA_PATH_5_4), as for `lua`."
-)]
-struct Options {
-    /// Execute the string STAT
-    #[arg(short = 'e', value_name = "STAT", action = ArgAction::Append)]
-    execute: Vec<OsString>,
-
-    /// Require the library MOD into global MOD; `-l NAME=MOD` into global NAME
-    #[arg(short = 'l', value_name = "MOD", action = ArgAction::Append)]
-    library: Vec<OsString>,
-
-    /// Enter interactive mode after executing SCRIPT
-    #[arg(short = 'i')]
-    interactive: bool,
-
-    /// Show the version
-    #[arg(short = 'v', long = "version")]
-    version: bool,
-
-    /// Ignore environment variables
-    #[arg(short = 'E')]
-    ignore_environment: bool,
-
-    /// Turn warnings on
-    #[arg(short = 'W')]
-    warnings: bool,
-
-    /// Write figures to standard error when the program ends: a table, `json`, or `json:FILE`
-    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "table",
-        value_parser = stats_format)]
-    stats: Option<StatsFormat>,
-
-    /// Write a line for each collection cycle to standard error, or what the collector did when as `json:FILE`
-    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text",
-        value_parser = trace_format)]
-    gc_trace: Option<TraceFormat>,
-
-    /// Collect at every Nth safe point, to find faults in the collector
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1",
-        value_parser = clap::value_parser!(u32).range(1..))]
-    zeal: Option<u32>,
-
-    /// Do not collect while waiting
-    #[arg(long)]
-    no_sleepy: bool,
-
-    /// Do not give memory back while waiting
-    #[arg(long)]
-    no_scavenger: bool,
-
-    /// Largest size of the heap; the suffixes K, M and G stand for KiB, MiB and GiB
-    #[arg(long, value_name = "BYTES", value_parser = bytes, allow_hyphen_values = true)]
-    memory_limit: Option<usize>,
-
-    /// Longest time the program may run
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_hyphen_values = true)]
-    time_limit: Option<Duration>,
-}
+use super::usage;
 
 /// What `--stats` asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -108,6 +44,8 @@ pub enum Action {
         /// The module's name.
         module: Vec<u8>,
     },
+    /// `-W`
+    WarningsOn,
 }
 
 /// Where the script comes from.
@@ -120,11 +58,11 @@ pub enum Script {
 }
 
 /// All that the command line says.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Invocation {
     /// All words of the command line: the program first.
     pub words: Vec<OsString>,
-    /// `-e` and `-l`.
+    /// `-e`, `-l` and `-W`.
     pub actions: Vec<Action>,
     /// The script, if any.
     pub script: Option<Script>,
@@ -136,8 +74,6 @@ pub struct Invocation {
     pub version: bool,
     /// `-E`
     pub ignore_environment: bool,
-    /// `-W`
-    pub warnings: bool,
     /// `--stats`
     pub stats: Option<StatsFormat>,
     /// `--gc-trace`
@@ -154,50 +90,170 @@ pub struct Invocation {
     pub time_limit: Option<Duration>,
 }
 
+/// Why a command line is no invocation.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum Refused {
+    /// `--help`: it is no error.
+    #[error("help is asked for")]
+    Help,
+    /// An option that there is not.
+    #[error("unrecognized option '{0}'{tip}", tip = usage::tip(.0))]
+    Unknown(String),
+    /// An option without its value.
+    #[error("'{0}' needs argument")]
+    NeedsArgument(String),
+    /// A value for an option that has none.
+    #[error("'{0}' takes no argument")]
+    TakesNone(&'static str),
+    /// A value that makes no sense.
+    #[error("'{option}' can't be '{value}': {expected}")]
+    WrongValue {
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        value: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+}
+
 impl Invocation {
     /// Reads the words of a command line, of which the first is the program's name.
     ///
     /// # Errors
     /// When an option is unknown or wrong, or help is asked for.
-    pub fn parse(words: Vec<OsString>) -> Result<Invocation, clap::Error> {
-        let command = Options::command();
-        let script_at = script_place(&command, &words);
-        let own = words[..script_at].iter().filter(|word| *word != "--");
-        let matches = command.try_get_matches_from(own)?;
-        let options = Options::from_arg_matches(&matches)?;
-        let script = words.get(script_at).map(|word| {
-            if word == "-" {
+    pub fn parse(words: Vec<OsString>) -> Result<Invocation, Refused> {
+        let mut invocation = Invocation {
+            script_at: words.len(),
+            sleepy: true,
+            scavenger: true,
+            ..Invocation::default()
+        };
+        let mut at = 1;
+        while let Some(word) = words.get(at) {
+            match word.as_bytes() {
+                b"--" => {
+                    invocation.script_at = at + 1;
+                    break;
+                }
+                b"-" => {
+                    invocation.script_at = at;
+                    break;
+                }
+                [b'-', b'-', name @ ..] => {
+                    at += invocation.long_option(name, word, words.get(at + 1))?;
+                }
+                [b'-', ..] => at += invocation.short_option(word, words.get(at + 1))?,
+                _ => {
+                    invocation.script_at = at;
+                    break;
+                }
+            }
+        }
+        invocation.script_at = invocation.script_at.min(words.len());
+        invocation.script = words.get(invocation.script_at).map(|word| {
+            // What follows `--` is a file's name, even if it looks like something else.
+            if word == "-" && words[invocation.script_at - 1] != "--" {
                 Script::Stdin
             } else {
                 Script::File(word.clone())
             }
         });
-        Ok(Invocation {
-            actions: actions(&matches, &options),
-            script,
-            script_at,
-            interactive: options.interactive,
-            version: options.version || options.interactive,
-            ignore_environment: options.ignore_environment,
-            warnings: options.warnings,
-            stats: options.stats,
-            gc_trace: options.gc_trace,
-            zeal: options.zeal,
-            sleepy: !options.no_sleepy,
-            scavenger: !options.no_scavenger,
-            memory_limit_bytes: options.memory_limit,
-            time_limit: options.time_limit,
-            words,
-        })
+        invocation.words = words;
+        Ok(invocation)
+    }
+
+    /// Reads an option of `lua`; `next` is the word after it. Returns how many words it takes.
+    fn short_option(&mut self, word: &OsStr, next: Option<&OsString>) -> Result<usize, Refused> {
+        match word.as_bytes() {
+            b"-i" => {
+                self.interactive = true;
+                self.version = true;
+            }
+            b"-v" => self.version = true,
+            b"-E" => self.ignore_environment = true,
+            b"-W" => self.actions.push(Action::WarningsOn),
+            b"-h" => return Err(Refused::Help),
+            [b'-', option @ (b'e' | b'l'), value @ ..] => {
+                let action = |value: Vec<u8>| match option {
+                    b'e' => Action::Execute(value),
+                    _ => required(&value),
+                };
+                if !value.is_empty() {
+                    self.actions.push(action(value.to_vec()));
+                    return Ok(1);
+                }
+                match next {
+                    Some(next) if !next.as_bytes().starts_with(b"-") => {
+                        self.actions.push(action(next.clone().into_vec()));
+                        return Ok(2);
+                    }
+                    _ => return Err(Refused::NeedsArgument(shown(word))),
+                }
+            }
+            _ => return Err(Refused::Unknown(shown(word))),
+        }
+        Ok(1)
+    }
+
+    /// Reads an option of our own, of which `name` is what follows the hyphens, maybe with its value: `NAME=VALUE`.
+    fn long_option(
+        &mut self,
+        name: &[u8],
+        word: &OsStr,
+        next: Option<&OsString>,
+    ) -> Result<usize, Refused> {
+        let (name, value) = match name.iter().position(|&byte| byte == b'=') {
+            Some(at) => (&name[..at], Some(shown(OsStr::from_bytes(&name[at + 1..])))),
+            None => (name, None),
+        };
+        let option = usage::OPTIONS
+            .iter()
+            .find(|option| option.as_bytes() == [b"--", name].concat())
+            .ok_or_else(|| Refused::Unknown(shown(word)))?;
+        let takes_next = matches!(*option, "--memory-limit" | "--time-limit");
+        let (value, count) = match (value, next) {
+            (None, Some(next)) if takes_next => (Some(shown(next)), 2),
+            (None, None) if takes_next => return Err(Refused::NeedsArgument(shown(word))),
+            (value, _) => (value, 1),
+        };
+        let wrong = |value: &str, expected| Refused::WrongValue {
+            option,
+            value: value.to_owned(),
+            expected,
+        };
+        match (*option, value.as_deref()) {
+            ("--stats", value) => {
+                self.stats =
+                    Some(stats_format(value).map_err(|e| wrong(value.unwrap_or_default(), e))?);
+            }
+            ("--gc-trace", value) => {
+                self.gc_trace =
+                    Some(trace_format(value).map_err(|e| wrong(value.unwrap_or_default(), e))?);
+            }
+            ("--zeal", value) => {
+                let value = value.unwrap_or("1");
+                self.zeal = Some(zeal(value).map_err(|e| wrong(value, e))?);
+            }
+            ("--memory-limit", Some(value)) => {
+                self.memory_limit_bytes = Some(bytes(value).map_err(|e| wrong(value, e))?);
+            }
+            ("--time-limit", Some(value)) => {
+                self.time_limit = Some(seconds(value).map_err(|e| wrong(value, e))?);
+            }
+            (_, Some(_)) => return Err(Refused::TakesNone(option)),
+            ("--no-sleepy", None) => self.sleepy = false,
+            ("--no-scavenger", None) => self.scavenger = false,
+            ("--version", None) => self.version = true,
+            (_, None) => return Err(Refused::Help),
+        }
+        Ok(count)
     }
 
     /// The name the program was called by.
     #[must_use]
     pub fn program(&self) -> String {
-        self.words
-            .first()
-            .map_or("sleepy-lua".into(), |word| word.to_string_lossy())
-            .into_owned()
+        program_name(&self.words)
     }
 
     /// The arguments of the script.
@@ -207,110 +263,80 @@ impl Invocation {
     }
 }
 
-/// The place of the first word that is neither an option nor the value of one. That word and all after it are the
-/// script's.
-fn script_place(command: &Command, words: &[OsString]) -> usize {
-    let takes_next_word = |word: &OsString| {
-        command.get_arguments().any(|option| {
-            let is_long = option
-                .get_long()
-                .is_some_and(|long| word == &OsString::from(format!("--{long}")));
-            let is_short = option
-                .get_short()
-                .is_some_and(|short| word == &OsString::from(format!("-{short}")));
-            (is_long || is_short)
-                && option.get_action().takes_values()
-                && !option.is_require_equals_set()
-        })
-    };
-    let mut at = 1;
-    while let Some(word) = words.get(at) {
-        if word == "--" {
-            return at + 1;
-        }
-        if word == "-" || !word.as_bytes().starts_with(b"-") {
-            break;
-        }
-        at += if takes_next_word(word) { 2 } else { 1 };
+/// The name a program was called by, of which these are the words.
+#[must_use]
+pub fn program_name(words: &[OsString]) -> String {
+    match words.first() {
+        Some(word) if !word.is_empty() => word.to_string_lossy().into_owned(),
+        _ => "sleepy-lua".to_owned(),
     }
-    at.min(words.len())
 }
 
-/// `-e` and `-l` in their common order.
-fn actions(matches: &ArgMatches, options: &Options) -> Vec<Action> {
-    let places = |id: &str| matches.indices_of(id).into_iter().flatten();
-    let statements = options
-        .execute
-        .iter()
-        .map(|text| Action::Execute(text.clone().into_vec()));
-    let libraries = options.library.iter().map(|word| {
-        let word = word.as_bytes();
-        match word.iter().position(|&byte| byte == b'=') {
-            Some(at) => Action::Require {
-                global: word[..at].to_vec(),
-                module: word[at + 1..].to_vec(),
-            },
-            None => Action::Require {
-                global: global_of(word),
-                module: word.to_vec(),
-            },
-        }
-    });
-    let mut actions: Vec<_> = places("execute")
-        .zip(statements)
-        .chain(places("library").zip(libraries))
-        .collect();
-    actions.sort_by_key(|(place, _)| *place);
-    actions.into_iter().map(|(_, action)| action).collect()
+fn shown(word: &OsStr) -> String {
+    word.to_string_lossy().into_owned()
 }
 
-/// The global of a module: its name up to a hyphen, which begins a version.
-fn global_of(module: &[u8]) -> Vec<u8> {
-    module
-        .split(|&byte| byte == b'-')
-        .next()
-        .unwrap_or_default()
-        .to_vec()
+/// The action of `-l`: MODULE or GLOBAL=MODULE.
+fn required(value: &[u8]) -> Action {
+    match value.iter().position(|&byte| byte == b'=') {
+        Some(at) => Action::Require {
+            global: value[..at].to_vec(),
+            module: value[at + 1..].to_vec(),
+        },
+        // The global is called as the module is up to a hyphen, which begins a version.
+        None => Action::Require {
+            global: value
+                .split(|&byte| byte == b'-')
+                .next()
+                .unwrap_or_default()
+                .to_vec(),
+            module: value.to_vec(),
+        },
+    }
 }
 
-fn stats_format(text: &str) -> Result<StatsFormat, String> {
-    match text.split_once(':') {
-        None if text == "table" => Ok(StatsFormat::Table),
-        None if text == "json" => Ok(StatsFormat::Json),
+fn stats_format(text: Option<&str>) -> Result<StatsFormat, &'static str> {
+    match text.map(|text| text.split_once(':').unwrap_or((text, ""))) {
+        None | Some(("table", "")) => Ok(StatsFormat::Table),
+        Some(("json", "")) if text == Some("json") => Ok(StatsFormat::Json),
         Some(("json", file)) if !file.is_empty() => Ok(StatsFormat::JsonFile(file.into())),
-        _ => Err("expected `json` or `json:FILE`".to_owned()),
+        Some(_) => Err("expected nothing, 'json' or 'json:FILE'"),
     }
 }
 
-fn trace_format(text: &str) -> Result<TraceFormat, String> {
-    match text.split_once(':') {
-        None if text == "text" => Ok(TraceFormat::Text),
+fn trace_format(text: Option<&str>) -> Result<TraceFormat, &'static str> {
+    match text.map(|text| text.split_once(':').unwrap_or((text, ""))) {
+        None | Some(("text", "")) => Ok(TraceFormat::Text),
         Some(("json", file)) if !file.is_empty() => Ok(TraceFormat::JsonFile(file.into())),
-        _ => Err("expected `json:FILE`, or nothing".to_owned()),
+        Some(_) => Err("expected nothing or 'json:FILE'"),
     }
 }
 
-fn bytes(text: &str) -> Result<usize, String> {
-    let expected = || "expected a number of bytes, as 1000000, 64K, 64M or 1G".to_owned();
+fn zeal(text: &str) -> Result<u32, &'static str> {
+    match text.parse() {
+        Ok(every) if every > 0 => Ok(every),
+        _ => Err("expected a number from 1 on"),
+    }
+}
+
+fn bytes(text: &str) -> Result<usize, &'static str> {
+    const EXPECTED: &str = "expected a number of bytes, as 1000000, 64K, 64M or 1G";
     let digits = text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
     let shift = match &text[digits.len()..] {
         "" => 0,
         "k" | "K" => 10,
         "m" | "M" => 20,
         "g" | "G" => 30,
-        _ => return Err(expected()),
+        _ => return Err(EXPECTED),
     };
-    let number: usize = digits.parse().map_err(|_| expected())?;
-    number
-        .checked_mul(1 << shift)
-        .ok_or_else(|| "too large".to_owned())
+    let number: usize = digits.parse().map_err(|_| EXPECTED)?;
+    number.checked_mul(1 << shift).ok_or("it is too large")
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().map(Duration::try_from_secs_f64);
-    match seconds {
-        Some(Ok(limit)) => Ok(limit),
-        _ => Err("expected a number of seconds, as 10 or 0.5".to_owned()),
+fn seconds(text: &str) -> Result<Duration, &'static str> {
+    match text.parse().map(Duration::try_from_secs_f64) {
+        Ok(Ok(limit)) => Ok(limit),
+        _ => Err("expected a number of seconds, as 10 or 0.5"),
     }
 }
 

@@ -31,8 +31,8 @@ type Step = Result<(), Stop>;
 /// Runs the program, and gives its exit status.
 pub fn run(invocation: &Invocation) -> ExitCode {
     let program = invocation.program();
-    if invocation.version && print_version().is_err() {
-        return ExitCode::FAILURE;
+    if invocation.version {
+        print_version();
     }
     let opened = Figures::open(invocation)
         .and_then(|figures| Ok((figures, figures::open_trace(invocation)?)));
@@ -82,10 +82,7 @@ fn steps(invocation: &Invocation, program: &str, runtime: &mut Runtime) -> Step 
         End::Exit { code, close } => Err(Stop::Exit { code, close }),
     };
     stop_on_interrupt();
-    runtime.enter(|ctx| {
-        ctx.set_warnings(invocation.warnings);
-        set_arg(ctx, invocation);
-    });
+    runtime.enter(|ctx| set_arg(ctx, invocation));
     if !invocation.ignore_environment {
         finish(run_init(runtime))?;
     }
@@ -93,6 +90,10 @@ fn steps(invocation: &Invocation, program: &str, runtime: &mut Runtime) -> Step 
         finish(match action {
             Action::Execute(text) => runtime.do_string(text, b"=(command line)"),
             Action::Require { global, module } => require(runtime, global, module),
+            Action::WarningsOn => {
+                runtime.enter(|ctx| ctx.set_warnings(true));
+                End::Done
+            }
         })?;
     }
     match &invocation.script {
@@ -102,13 +103,15 @@ fn steps(invocation: &Invocation, program: &str, runtime: &mut Runtime) -> Step 
         Some(Script::Stdin) => finish(runtime.run_file(None, Arguments::Global))?,
         None => {}
     }
-    let nothing_else =
-        invocation.script.is_none() && invocation.actions.is_empty() && !invocation.version;
+    let executes = |action: &Action| matches!(action, Action::Execute(_));
+    let nothing_else = invocation.script.is_none()
+        && !invocation.version
+        && !invocation.actions.iter().any(executes);
     if invocation.interactive {
         finish(repl::run(runtime))?;
     } else if nothing_else {
         if io::stdin().is_terminal() {
-            print_version().map_err(|_| Stop::Failed)?;
+            print_version();
             finish(repl::run(runtime))?;
         } else {
             finish(runtime.run_file(None, Arguments::None))?;
@@ -162,12 +165,10 @@ fn require(runtime: &mut Runtime, global: &[u8], module: &[u8]) -> End {
     end
 }
 
-fn print_version() -> io::Result<()> {
-    writeln!(
-        io::stdout(),
-        "sleepy-lua {} (Lua 5.4)",
-        env!("CARGO_PKG_VERSION")
-    )
+fn print_version() {
+    let version = concat!("sleepy-lua ", env!("CARGO_PKG_VERSION"), " (Lua 5.4)\n");
+    // Lua does not mind either whether anybody reads it.
+    let _ = io::stdout().write_all(version.as_bytes());
 }
 
 /// Writes an error message to standard error, after the program's name if it's given.

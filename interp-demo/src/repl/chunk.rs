@@ -40,17 +40,20 @@ pub fn read_chunk(lines: &mut dyn Lines, prompts: [&str; 2]) -> std::io::Result<
         Line::End => return Ok(Read::End),
     };
     // As in Lua 5.2 and before, `=x` shows the value of x.
-    let expression = text.strip_prefix(b"=").unwrap_or(&text);
-    let source = [b"return ", expression].concat();
+    let mut statement = match text.strip_prefix(b"=") {
+        Some(expression) => [b"return ", expression].concat(),
+        None => text.clone(),
+    };
+    let source = [b"return ", &*statement].concat();
     if compile(&source, CHUNK_NAME).is_ok() {
         return Ok(Read::Chunk { text, source });
     }
     loop {
-        let error = match compile(&text, CHUNK_NAME) {
+        let error = match compile(&statement, CHUNK_NAME) {
             Ok(_) => {
                 return Ok(Read::Chunk {
-                    source: text.clone(),
                     text,
+                    source: statement,
                 });
             }
             Err(error) if !error.incomplete => return Ok(Read::Wrong { text, error }),
@@ -58,8 +61,10 @@ pub fn read_chunk(lines: &mut dyn Lines, prompts: [&str; 2]) -> std::io::Result<
         };
         match lines.next(prompts[1])? {
             Line::Text(line) => {
-                text.push(b'\n');
-                text.extend_from_slice(&line);
+                for text in [&mut text, &mut statement] {
+                    text.push(b'\n');
+                    text.extend_from_slice(&line);
+                }
             }
             Line::GivenUp => return Ok(Read::GivenUp),
             Line::End => return Ok(Read::Wrong { text, error }),
@@ -115,6 +120,8 @@ mod tests {
             "> >> >> ",
         );
         check(&["f(", "1)"], "f(\n1)", "> >> ");
+        check(&["=1 +", "2"], "return 1 +\n2", "> >> ");
+        check(&["return 1"], "return 1", "> ");
         check(&["x = ", "^C"], "given up", "> >> ");
         check(&["^C"], "given up", "> ");
         check(&[], "end", "> ");

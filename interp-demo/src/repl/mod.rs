@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Write};
 
 use crate::cli::stop_on_interrupt;
 use crate::runtime::{End, Runtime};
-use crate::stdlib::io::flush_stdout;
+use crate::stdlib::{self, io::flush_stdout};
 use crate::vm::{Ctx, Value};
 
 pub use chunk::{Read, read_chunk};
@@ -25,8 +25,8 @@ pub fn run(runtime: &mut Runtime) -> End {
         Box::new(Plain)
     };
     loop {
-        let (prompt, prompt2) =
-            runtime.enter(|ctx| (prompt(ctx, "_PROMPT", "> "), prompt(ctx, "_PROMPT2", ">> ")));
+        let prompt2 = prompt(runtime, "_PROMPT2", ">> ");
+        let prompt = prompt(runtime, "_PROMPT", "> ");
         lines.set_names(runtime.enter(names));
         flush_stdout();
         let end = match read_chunk(&mut *lines, [&prompt, &prompt2]) {
@@ -84,12 +84,25 @@ fn run_chunk(runtime: &mut Runtime, source: &[u8]) -> End {
     }
 }
 
-/// The text of a global that may hold a prompt.
-fn prompt(ctx: Ctx<'_>, name: &str, otherwise: &str) -> String {
-    let value = ctx.state.globals().get_name(ctx, name);
-    match ctx.number_or_string(value) {
-        Some(text) => String::from_utf8_lossy(text.as_bytes()).into_owned(),
-        None => otherwise.to_owned(),
+/// The text of a global that may hold a prompt: of any value, as `tostring` gives it.
+fn prompt(runtime: &mut Runtime, name: &str, otherwise: &str) -> String {
+    let is_nil = |ctx: Ctx<'_>| ctx.state.globals().get_name(ctx, name).is_nil();
+    if runtime.enter(is_nil) {
+        return otherwise.to_owned();
+    }
+    let end = runtime.call(|ctx| {
+        let value = ctx.state.globals().get_name(ctx, name);
+        Ok((stdlib::tostring(ctx), vec![value]))
+    });
+    let text = |ctx: Ctx<'_>| {
+        let text = ctx.results().get(1).copied().unwrap_or_default();
+        ctx.number_or_string(text)
+            .map(|text| String::from_utf8_lossy(text.as_bytes()).into_owned())
+    };
+    // A prompt that can't be shown is no reason to stop.
+    match end {
+        End::Done => runtime.enter(text).unwrap_or_else(|| otherwise.to_owned()),
+        _ => otherwise.to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Collection on demand: debt at safe points, `collectgarbage`, finalizers, the memory limit.
 
 use sleepy_gc::Budget;
+use sleepy_gc::metrics::Pacing;
 
 use super::End;
 use super::worker::{Served, Trouble, Worker, run_on, trouble_error};
@@ -34,8 +35,32 @@ impl Control {
     }
 }
 
+/// What may be allocated between two cycles even if a program asks for no pause.
+const MIN_SLEEP_BYTES: usize = 16 * 1024;
+
 /// What a basic step of `collectgarbage` does, in bytes of work.
 const BASIC_STEP_BYTES: usize = 8 * 1024;
+
+/// The pacing that a program means by Lua's two parameters: a cycle starts when the heap has grown to `pause_percent` of what was live,
+/// and works `step_multiplier_percent` as fast as usual. Between two cycles as much may be allocated as by default at least, unless
+/// the pause is shorter than ours.
+fn pacing_of(pause_percent: u32, step_multiplier_percent: u32) -> Pacing {
+    let usual = Pacing::DEFAULT;
+    let sleep_factor = f64::from(pause_percent.saturating_sub(100)) / 100.0;
+    let least = usual.min_sleep as f64 * (sleep_factor / usual.sleep_factor).min(1.0);
+    // What a byte pays off is the inverse of how fast the collector works.
+    let slowness = 100.0 / f64::from(step_multiplier_percent.max(1));
+    Pacing {
+        sleep_factor,
+        min_sleep: (least as usize).max(MIN_SLEEP_BYTES),
+        mark_factor: usual.mark_factor * slowness,
+        trace_factor: usual.trace_factor * slowness,
+        keep_factor: usual.keep_factor * slowness,
+        drop_factor: usual.drop_factor * slowness,
+        free_factor: usual.free_factor * slowness,
+    }
+    .checked()
+}
 
 impl Worker<'_> {
     /// Pays the debt of the allocations since the last safe point.
@@ -104,9 +129,18 @@ impl Worker<'_> {
             }
             GcRequest::Generational(generational) => {
                 let chosen = &mut self.arena.control.generational;
-                let was = chosen.replace(generational).unwrap_or(false);
+                // Like the stand-alone `lua`, a program begins in the mode that it has not chosen: generations, here in waits.
+                let was = chosen.replace(generational).unwrap_or(true);
                 self.arena.set_generational(generational);
                 Answer::Ready(was)
+            }
+            GcRequest::Pace {
+                pause_percent,
+                step_multiplier_percent,
+            } => {
+                let pacing = pacing_of(pause_percent, step_multiplier_percent);
+                self.arena.metrics().set_pacing(pacing);
+                Answer::Done
             }
             GcRequest::Stats => {
                 let stats = super::figures::stats(&self.arena, self.sleeper, self.shared.started);
@@ -264,5 +298,33 @@ impl Worker<'_> {
         }
         crate::stdlib::io::flush_all();
         status
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pacing_in_percent() {
+        let usual = Pacing::DEFAULT;
+        let pacing = pacing_of(200, 100);
+        assert_eq!(pacing.sleep_factor, 1.0);
+        assert_eq!(
+            Pacing {
+                sleep_factor: usual.sleep_factor,
+                ..pacing
+            },
+            usual
+        );
+        // No pause: the next cycle follows at once; nor is a pause below 100 % a smaller one.
+        assert_eq!(pacing_of(100, 100).sleep_factor, 0.0);
+        assert_eq!(pacing_of(0, 100), pacing_of(100, 100));
+        assert_eq!(pacing_of(100, 100).min_sleep, MIN_SLEEP_BYTES);
+        // Twice as fast: half as much is paid off by each byte.
+        assert!((pacing_of(200, 200).trace_factor - usual.trace_factor / 2.0).abs() < 1e-9);
+        // As slow as a collector may be that is to end.
+        assert_eq!(pacing_of(200, 0), pacing_of(200, 0).checked());
+        assert!(pacing_of(200, 0).trace_factor > usual.trace_factor);
     }
 }

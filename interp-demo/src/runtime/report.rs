@@ -60,7 +60,7 @@ pub(crate) fn message<'gc>(ctx: Ctx<'gc>, value: Value<'gc>) -> Vec<u8> {
         Some(text) => text.as_bytes().to_vec(),
         None => {
             let mut text = b"(error object is a ".to_vec();
-            text.extend_from_slice(&ctx.type_name(value));
+            text.extend_from_slice(value.type_name().as_bytes());
             text.extend_from_slice(b" value)");
             text
         }

@@ -273,7 +273,8 @@ fn go_on(ctx: Ctx<'_>) -> Next {
 pub(super) fn trouble_error<'gc>(ctx: Ctx<'gc>, trouble: Trouble) -> Error<'gc> {
     match trouble {
         Trouble::Interrupted if super::was_terminated() => ctx.error("terminated!"),
-        Trouble::Interrupted => ctx.error("interrupted!"),
+        // As `lua` says it: without a place, for programs that compare. The traceback has it.
+        Trouble::Interrupted => Error::new(ctx.string(b"interrupted!")),
         Trouble::TimeOver => ctx.error("time limit exceeded"),
         Trouble::Deadlock => ctx.error("deadlock: no thread is left that could end this wait"),
         Trouble::NoMemory => {

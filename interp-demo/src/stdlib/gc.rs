@@ -17,10 +17,11 @@ pub(super) fn open(ctx: Ctx<'_>) {
     register(ctx, "gc", FUNCTIONS);
 }
 
-/// What programs have asked for. The collector paces itself; these are kept so that programs read back what they set.
+/// What programs have asked for. What has an effect here: `pause` and `step_multiplier` go to the collector as soon as a program
+/// sets them ([`GcRequest::Pace`]). The others are kept so that programs read back what they set.
 struct Settings {
-    pause: Cell<i64>,
-    step_multiplier: Cell<i64>,
+    pause: Parameter,
+    step_multiplier: Parameter,
     minor_multiplier: Cell<i64>,
     major_multiplier: Cell<i64>,
     step_size: Cell<i64>,
@@ -28,16 +29,50 @@ struct Settings {
     is_running: Cell<bool>,
 }
 
+/// A percentage as PUC keeps it: in a byte, in steps of 4.
+struct Parameter(Cell<u8>);
+
+impl Parameter {
+    fn new(percent: u8) -> Self {
+        Self(Cell::new(percent / 4))
+    }
+
+    fn percent(&self) -> u32 {
+        u32::from(self.0.get()) * 4
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "PUC stores the low bits as well"
+    )]
+    fn replace(&self, percent: i64) -> u32 {
+        let old = self.percent();
+        self.0.set((percent as i32 / 4) as u8);
+        old
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            pause: Cell::new(200),
-            step_multiplier: Cell::new(100),
+            pause: Parameter::new(200),
+            step_multiplier: Parameter::new(100),
             minor_multiplier: Cell::new(20),
             major_multiplier: Cell::new(100),
             step_size: Cell::new(13),
             is_generational: Cell::new(false),
             is_running: Cell::new(true),
+        }
+    }
+}
+
+impl Settings {
+    /// What the collector is told.
+    fn pace(&self) -> GcRequest {
+        GcRequest::Pace {
+            pause_percent: self.pause.percent(),
+            step_multiplier_percent: self.step_multiplier.percent(),
         }
     }
 }
@@ -81,13 +116,24 @@ pub(super) fn collectgarbage<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             call.ret1(kib)
         }
         b"isrunning" => call.ret1(settings.is_running.get()),
-        b"setpause" => set_first(call, &settings.pause),
-        b"setstepmul" => set_first(call, &settings.step_multiplier),
+        b"setpause" => set_pace(call, &settings, &settings.pause),
+        b"setstepmul" => set_pace(call, &settings, &settings.step_multiplier),
         b"incremental" => {
-            set_nonzero(call, 1, &settings.pause)?;
-            set_nonzero(call, 2, &settings.step_multiplier)?;
+            let (pause, multiplier) = (call.opt_int(1, 0)?, call.opt_int(2, 0)?);
             set_nonzero(call, 3, &settings.step_size)?;
-            change_mode(call, &settings, false)
+            if pause != 0 {
+                settings.pause.replace(pause);
+            }
+            if multiplier != 0 {
+                settings.step_multiplier.replace(multiplier);
+            }
+            if pause == 0 && multiplier == 0 {
+                return change_mode(call, &settings, false);
+            }
+            request(call, settings.pace(), |call| {
+                let settings = call.ctx.state.host::<Settings>();
+                change_mode(call, &settings, false)
+            })
         }
         b"generational" => {
             set_nonzero(call, 1, &settings.minor_multiplier)?;
@@ -113,10 +159,18 @@ fn done<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.ret1(0_i64)
 }
 
-fn set_first<'gc>(call: &mut Call<'gc>, setting: &Cell<i64>) -> NativeResult<'gc> {
-    let value = call.opt_int(1, 0)?;
-    let old = setting.replace(value);
-    call.ret1(old)
+/// Sets a parameter, tells the collector, and returns what it was before.
+fn set_pace<'gc>(
+    call: &mut Call<'gc>,
+    settings: &Settings,
+    parameter: &Parameter,
+) -> NativeResult<'gc> {
+    let old = parameter.replace(call.opt_int(1, 0)?);
+    call.set(0, Value::Int(i64::from(old)));
+    request(call, settings.pace(), |call| {
+        let old = call.get(0);
+        call.ret1(old)
+    })
 }
 
 fn set_nonzero<'gc>(

@@ -62,6 +62,11 @@ pub fn open_all(ctx: Ctx<'_>) {
     timer::open(ctx);
 }
 
+/// The function `tostring`, whatever the program has put in its place.
+pub(crate) fn tostring<'gc>(ctx: Ctx<'gc>) -> Value<'gc> {
+    Native::new(ctx, "tostring", base::tostring).into()
+}
+
 /// Makes natives of `functions` and puts them into `table`.
 fn fill<'gc>(ctx: Ctx<'gc>, table: Table<'gc>, functions: Functions) {
     for &(name, function) in functions {

@@ -279,9 +279,11 @@ pub(super) fn write_traceback<'gc>(
     text.extend_from_slice(b"stack traceback:");
     let mut at = 0;
     while at < count {
-        if count > FIRST_LEVELS + LAST_LEVELS && at == FIRST_LEVELS {
+        if count > FIRST_LEVELS + LAST_LEVELS + 1 && at == FIRST_LEVELS {
             let skipped = count - FIRST_LEVELS - LAST_LEVELS;
-            text.extend_from_slice(format!("\n\t...\t(skipping {skipped} levels)").as_bytes());
+            // The level that gives its place to this line is not in PUC's number.
+            let told = skipped - 1;
+            text.extend_from_slice(format!("\n\t...\t(skipping {told} levels)").as_bytes());
             at += skipped;
             continue;
         }

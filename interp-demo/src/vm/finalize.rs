@@ -40,14 +40,29 @@ impl<'gc> Ctx<'gc> {
         }
         while let Some(value) = self.next_finalizable() {
             let method = self.metamethod(value, Event::Gc);
-            if !method.is_function() {
+            if method.is_nil() {
                 continue;
             }
+            // As everywhere, what is no function may have a `__call`.
+            let callee = match method.is_function() {
+                true => method,
+                false => self.metamethod(method, Event::Call),
+            };
+            if !callee.is_function() {
+                let kind = self.type_name(method);
+                let kind = String::from_utf8_lossy(&kind);
+                self.warn_of_finalizer(
+                    format!("attempt to call a {kind} value (metamethod '__gc')").as_bytes(),
+                );
+                continue;
+            }
+            let args = [method, value];
+            let args = &args[usize::from(method.is_function())..];
             let interrupted = self.state.current();
             let thread = self.state.finalizer_thread;
             self.barrier(interrupted.into());
             self.state.interrupted.set(Some(interrupted));
-            if self.start_on(thread, method, &[value]).is_err() {
+            if self.start_on(thread, callee, args).is_err() {
                 self.state.set_current(self, interrupted);
                 continue;
             }
@@ -71,14 +86,16 @@ impl<'gc> Ctx<'gc> {
             self.state.set_current(self, interrupted);
         }
         if let Some(error) = error {
-            let mut text = b"error in __gc (".to_vec();
             match self.number_or_string(error) {
-                Some(message) => text.extend_from_slice(message.as_bytes()),
-                None => text.extend_from_slice(b"error object is not a string"),
+                Some(message) => self.warn_of_finalizer(message.as_bytes()),
+                None => self.warn_of_finalizer(b"error object is not a string"),
             }
-            text.push(b')');
-            self.warn(&text);
         }
+    }
+
+    /// The warning of a finalizer that has failed.
+    fn warn_of_finalizer(self, message: &[u8]) {
+        self.warn(&[b"error in __gc (", message, b")"].concat());
     }
 
     fn next_finalizable(self) -> Option<Value<'gc>> {

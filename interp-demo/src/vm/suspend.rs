@@ -77,6 +77,13 @@ pub enum GcRequest {
     Restart,
     /// Two generations, or none. Answered with [`Answer::Ready`]: whether there were two.
     Generational(bool),
+    /// Another pacing, in the terms of `collectgarbage`. Answered with [`Answer::Done`].
+    Pace {
+        /// How large the heap is when the next cycle starts, in percent of what is live.
+        pause_percent: u32,
+        /// How much is done for each byte that is allocated, in percent of the usual.
+        step_multiplier_percent: u32,
+    },
     /// Give free memory back to the system. Answered with [`Answer::Number`]: how many bytes.
     Scavenge,
     /// The figures of the runtime. Answered with [`Answer::Custom`]: a [`Stats`](crate::stats::Stats).

@@ -38,8 +38,15 @@ pub(super) fn raise<'gc>(ctx: Ctx<'gc>, error: Error<'gc>) -> Result<(), Value<'
         .frames()
         .iter()
         .rposition(|frame| frame.flags.has(Flags::PROTECTED));
+    // An error in a `__close` method is caught by the frame that calls these methods, but handled as the first error was.
     let handler = catcher
-        .and_then(|at| thread.frames().get(at))
+        .and_then(|at| {
+            let frames = thread.frames()[..=at].iter();
+            let may_have_handler = |frame: &&Frame| {
+                frame.flags.has(Flags::PROTECTED) && !frame.flags.has(Flags::UNWINDING)
+            };
+            frames.rev().find(may_have_handler)
+        })
         .filter(|frame| frame.flags.has(Flags::HANDLER))
         .map(|frame| thread.stack_get(frame.aux2));
     let mut value = error.value();

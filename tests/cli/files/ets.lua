@@ -1,0 +1,1 @@
+local t = setmetatable({}, {__tostring = function() return "TS" end}) error(t)

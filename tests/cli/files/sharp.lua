@@ -1,0 +1,2 @@
+#!/usr/bin/lua
+print(debug.getinfo(1).currentline)
