@@ -230,12 +230,18 @@ where
         unsafe { marker.register(&buffer.header.link, ptr, ops) };
     }
     let end = buffer.len().min(from + SLICE_SLOTS);
-    marker.count_elements::<Slot<K, V>>(end - from.min(end));
-    for index in from..end {
+    let mut index = from;
+    while index < end {
         trace_slot(ptr, index, weakness, slot(index), marker);
+        index += 1;
+        // Entries that wait for their keys take long.
+        if marker.is_due() {
+            break;
+        }
     }
-    if end < buffer.len() {
-        marker.push_slice(ptr, end);
+    marker.count_elements::<Slot<K, V>>(index - from.min(index));
+    if index < buffer.len() {
+        marker.push_slice(ptr, index);
     }
 }
 

@@ -145,7 +145,10 @@ fn windows_all_over_a_stack_are_scanned_again() {
         CALLS.set(0);
         arena.finish_cycle();
         arena.verify().unwrap();
-        assert!(CALLS.get() <= COUNT + top + 10, "{}", CALLS.get());
+        // A young cycle that is under way ends first, and a full one scans it all anew.
+        let cycles = 1 + usize::from(arena.is_generational());
+        let most = cycles * (COUNT + top + 10);
+        assert!(CALLS.get() <= most, "{} of {most}", CALLS.get());
     }
 }
 

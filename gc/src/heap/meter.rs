@@ -6,7 +6,7 @@ use crate::pacing::{FORCED_STEP, SweepPrices};
 use crate::step::Budget;
 
 /// Pointers looked at between two looks at the clock: about 1 µs of work, some µs where memory is cold and others use it too.
-const TICKS_PER_LOOK: usize = 64;
+pub(super) const TICKS_PER_LOOK: usize = 64;
 
 /// Bytes that marking an object counts for, roughly.
 const BYTES_PER_TICK: usize = 64;

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{read, write};
 
+use super::forks::{self, PerProcess};
 use super::policy::Policy;
 use super::sleeper::Sleeper;
 use super::stand_in::{Ended, Host, StandIn};
@@ -19,13 +20,23 @@ use super::stand_in::{Ended, Host, StandIn};
 #[derive(Clone, Debug)]
 pub struct Bell {
     fd: Arc<OwnedFd>,
+    /// The process that has made it: to a child it would be its parent's, too.
+    generation: u32,
 }
 
 impl Bell {
     /// A bell, unless the process is out of descriptors.
     pub(super) fn new() -> Option<Self> {
         let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok()?;
-        Some(Self { fd: Arc::new(fd) })
+        Some(Self {
+            fd: Arc::new(fd),
+            generation: forks::generation(),
+        })
+    }
+
+    /// Whether it is of this process.
+    pub(super) fn is_ours(&self) -> bool {
+        self.generation == forks::generation()
     }
 
     /// Readable once it was rung.
@@ -51,13 +62,19 @@ enum Hung {
     StandIn(Arc<StandIn>),
 }
 
-/// The bells of the threads that sleep and could collect.
+/// The bells of the threads that sleep and could collect. A fork's child, whose other threads are not there, begins with none.
 #[derive(Debug, Default)]
 pub struct Bells {
     /// How many there are. A hint for who would ring; written with the list locked.
     count: AtomicUsize,
     /// Whether a thread was rung that had something else to do. Relaxed: it publishes nothing.
     unheeded: AtomicBool,
+    all: PerProcess<All>,
+}
+
+/// What only the threads of one process know of.
+#[derive(Debug, Default)]
+struct All {
     /// Who went to sleep last is rung first: its stack and its caches are the warmest. The locks of stand-ins and of
     /// their helper are taken under this one.
     hung: Mutex<Vec<Hung>>,
@@ -85,13 +102,14 @@ impl Bells {
 
     /// Says how others can collect behind the lock.
     pub(super) fn set_host(&self, host: Host) {
-        *self.host.lock() = Some(host);
+        *self.all.get().host.lock() = Some(host);
     }
 
     /// Hangs a stand-in for a thread that can't hear a bell, if there is a way to stand in for it.
     pub(super) fn hang_stand_in(&self, policy: &Policy) -> Option<Arc<StandIn>> {
-        let host = (*self.host.lock())?;
-        let mut helper = self.helper.lock();
+        let all = self.all.get();
+        let host = (*all.host.lock())?;
+        let mut helper = all.helper.lock();
         let sleeper =
             helper.get_or_insert_with(|| Arc::new(Mutex::new(Sleeper::new(policy.clone()))));
         let stand_in = StandIn::new(host, Arc::clone(sleeper));
@@ -102,7 +120,7 @@ impl Bells {
 
     /// The thread is back, and nobody stands in for it any more. Whether anybody did, or was to.
     pub(super) fn take_down_stand_in(&self, stand_in: &Arc<StandIn>) -> bool {
-        let mut hung = self.hung.lock();
+        let mut hung = self.all.get().hung.lock();
         self.remove(&mut hung, |it| match it {
             Hung::StandIn(other) => Arc::ptr_eq(other, stand_in),
             Hung::Bell(_) => false,
@@ -121,7 +139,7 @@ impl Bells {
     }
 
     fn push(&self, it: Hung) {
-        let mut hung = self.hung.lock();
+        let mut hung = self.all.get().hung.lock();
         hung.push(it);
         self.count.store(hung.len(), Ordering::Relaxed);
     }
@@ -137,7 +155,7 @@ impl Bells {
 
     /// Whether it was rung. `heeds`: its thread will collect, if it was.
     pub(super) fn take_down(&self, bell: &Bell, heeds: bool) -> bool {
-        let mut hung = self.hung.lock();
+        let mut hung = self.all.get().hung.lock();
         let hangs = self.remove(&mut hung, |it| match it {
             Hung::Bell(other) => Arc::ptr_eq(&other.fd, &bell.fd),
             Hung::StandIn(_) => false,
@@ -155,7 +173,12 @@ impl Bells {
 
     /// Wakes one thread. It is not rung again before it goes to sleep again.
     pub fn ring(&self) {
-        let mut hung = self.hung.lock();
+        let Some(all) = self.all.get_made() else {
+            // Those that were counted are a parent's.
+            self.count.store(0, Ordering::Relaxed);
+            return;
+        };
+        let mut hung = all.hung.lock();
         // With the list locked: what was taken down is not rung afterwards.
         while let Some(it) = hung.pop() {
             self.count.store(hung.len(), Ordering::Relaxed);
@@ -167,12 +190,14 @@ impl Bells {
             }
             return;
         }
+        self.count.store(0, Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::fd::{Interest, poll_fd};
+    use super::super::test_fork::in_child;
     use super::*;
     use std::time::Duration;
 
@@ -197,5 +222,26 @@ mod tests {
         assert!(!rings(&one) && !rings(&other));
         bells.hang(&one);
         assert!(!bells.take_down(&one, true) && !bells.any());
+    }
+
+    #[test]
+    fn a_childs_bells_are_its_own_whatever_other_threads_were_doing() {
+        let bells = Bells::default();
+        let bell = Bell::new().unwrap();
+        bells.hang(&bell);
+        // Another thread rings at the moment of the fork.
+        let ringing = bells.all.get().hung.lock();
+        let host = bells.all.get().host.lock();
+        in_child(|| {
+            bells.ring();
+            assert!(!bells.any() && !rings(&bell) && !bell.is_ours());
+            let own = Bell::new().unwrap();
+            bells.hang(&own);
+            bells.ring();
+            assert!(rings(&own) && bells.take_down(&own, true));
+            assert!(bells.hang_stand_in(&Policy::default()).is_none());
+        });
+        drop((ringing, host));
+        assert!(!rings(&bell) && !bells.take_down(&bell, true));
     }
 }

@@ -66,6 +66,7 @@ pub mod collector;
 mod fd;
 mod file_lock;
 mod foreign;
+mod forks;
 pub mod gil;
 pub mod histogram;
 mod machine;
@@ -80,6 +81,8 @@ mod start;
 pub mod stats;
 pub mod switches;
 mod sync;
+#[cfg(test)]
+mod test_fork;
 mod thread;
 mod timer;
 

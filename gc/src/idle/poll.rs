@@ -20,7 +20,8 @@ impl Sleeper {
     /// Whether anything is there is asked of the poller's own descriptor, at the same cost however
     /// many are registered: `Poller::wait` itself with a zero timeout would swallow a notification.
     /// So, unless the switches are off or the timeout is zero, a call costs one `ppoll` on top of
-    /// the handful of system calls that `Poller::wait` makes. A poller that is waited on here and
+    /// the handful of system calls that `Poller::wait` makes; none where there is nothing to collect, no timeout and
+    /// nobody to be rung by. A poller that is waited on here and
     /// with a timeout through `Poller::wait` as well may return `Ok(0)` early once, because the
     /// timer of that other wait still runs.
     ///
@@ -41,7 +42,11 @@ impl Sleeper {
             return c.while_released(|| poller.wait(events, timeout));
         }
         let site = SiteId::new(Kind::Poll, std::ptr::from_ref(poller).addr() as u64);
-        let mut wait = PollWait { poller, events };
+        let mut wait = PollWait {
+            poller,
+            events,
+            is_uninterrupted: !self.has_interrupt(),
+        };
         self.wait_on(c, site, &mut wait, timeout).unwrap_or(Ok(0))
     }
 }
@@ -49,6 +54,8 @@ impl Sleeper {
 struct PollWait<'p> {
     poller: &'p Poller,
     events: &'p mut Events,
+    /// No signal is to end the wait: the poller waits again by itself.
+    is_uninterrupted: bool,
 }
 
 impl PollWait<'_> {
@@ -70,6 +77,10 @@ impl Wait for PollWait<'_> {
     }
 
     fn block(&mut self, limit: Option<Duration>, bell: Option<&Bell>) -> Option<Self::Event> {
-        self.poll(limit, bell)
+        match (limit, bell) {
+            // Whatever ends that is an event. With a limit its end could not be told from a notification.
+            (None, None) if self.is_uninterrupted => Some(self.poller.wait(self.events, None)),
+            _ => self.poll(limit, bell),
+        }
     }
 }

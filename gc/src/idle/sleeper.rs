@@ -585,7 +585,7 @@ impl Sleeper {
     /// Hangs this thread's bell where it can be rung, if it ever can.
     fn hang_bell<C: Collector>(&mut self, c: &C) -> Option<Bell> {
         let bells = c.bells()?;
-        if self.bell.is_none() {
+        if !self.bell.as_ref().is_some_and(Bell::is_ours) {
             self.bell = Bell::new();
         }
         let bell = self.bell.clone()?;
@@ -609,6 +609,11 @@ impl Sleeper {
         }
         self.start
             .stepped(&self.policy, progress, spent_ns, live_bytes);
+    }
+
+    /// Whether a signal can end a wait.
+    pub(super) fn has_interrupt(&self) -> bool {
+        self.interrupt.is_some()
     }
 
     fn is_interrupted(&self) -> bool {

@@ -1,4 +1,19 @@
 //! Every kind of wait in every situation: what is asked of the collector, in which order.
+//!
+//! | situation | test |
+//! |---|---|
+//! | ready at once | `ready_at_once_…`, `a_timeout_that_passes_at_once_…`, `a_zero_timeout_…` |
+//! | ready during a step | `after_the_event_no_step_runs` |
+//! | timeout during a step | `a_timeout_in_a_step_…`, `the_timeout_is_what_is_left_…` |
+//! | EINTR | `signals_do_not_end_a_wait`, `signals_do_not_shorten_or_lengthen_a_timeout` |
+//! | contended lock | `a_contended_lock_is_given_up_…` |
+//! | nothing to collect | `with_nothing_to_collect_…` |
+//! | collector finished half-way | `a_collector_that_finishes_is_lent`, `work_that_another_thread_has_done_…` |
+//! | event from another thread | `an_event_from_another_thread_ends_the_steps` |
+//! | wait for ever | `a_wait_for_ever_is_woken_by_its_event_only`; `gil.rs`: each kind beside a thread that makes garbage |
+//!
+//! Each runs for each kind in `waits.rs`, by itself and behind an interpreter lock. A sleep, which has no event, a notification, which can't
+//! be looked for, and waits in two halves are in `kinds.rs`, `start.rs` and `c_waits.rs`.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -163,6 +178,33 @@ fn with_nothing_to_collect_the_heap_is_lent_at_once() {
             waiting.name()
         );
         assert_eq!(sleeper.stats().parks, 1);
+    });
+}
+
+#[test]
+fn a_wait_for_ever_is_woken_by_its_event_only() {
+    for_all(|waiting, sleeper, put| {
+        let mut c = put(Recorder {
+            // Something is alive and something was allocated, and no cycle is worth it.
+            allocated_bytes: 1 << 10,
+            live_bytes: 1 << 20,
+            cycle_steps: 3,
+            ..Recorder::default()
+        });
+        let mut trigger = Some(waiting.trigger());
+        c.when_lent = Some(Box::new(move || {
+            if let Some(trigger) = trigger.take() {
+                // Longer than what counts as a long wait.
+                drop(after(120 * MS, trigger));
+            }
+        }));
+        assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
+        assert_eq!(
+            c.calls(),
+            [Call::Lend, Call::TakeBack],
+            "{}",
+            waiting.name()
+        );
     });
 }
 

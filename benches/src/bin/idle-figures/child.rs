@@ -39,8 +39,14 @@ pub fn run(words: &[String]) -> Result<()> {
     let figures = match words[..] {
         ["busy", seconds] => busy::run(seconds.parse()?),
         ["spmc", who, messages] => spmc::run(who == "remote", messages.parse()?),
-        ["shape", shape, events] => shapes::run(shape, events.parse()?)?,
-        ["variant", variant, waits] => variants::run(variant, waits.parse()?)?,
+        ["shape", shape, events] => {
+            stepped::run_first();
+            shapes::run(shape, events.parse()?)?
+        }
+        ["variant", variant, waits] => {
+            stepped::run_first();
+            variants::run(variant, waits.parse()?)?
+        }
         _ => return Err(format!("there is no workload {words:?}").into()),
     };
     println!("{figures}");

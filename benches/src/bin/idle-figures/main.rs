@@ -8,7 +8,8 @@
 //!
 //! Each figure is from processes of their own: scripts of `interp-demo/scripts` under `sleepy-lua` (built by cargo, in the same
 //! profile), and this binary again for what is not said in Lua. In each round every mode runs once, the order changes from
-//! round to round, and medians count. The table goes to standard output; with `--out` it is `idle.md` there, beside `idle.json`.
+//! round to round, and medians count. What measures delays (W8, W12) runs with real-time priority where that is allowed (`SCHED_RR` 1, off
+//! and on alike), so that other processes are not a part of them. The table goes to standard output; with `--out` it is `idle.md` there, beside `idle.json`.
 //! Exit code 1 if a figure is missed.
 
 mod child;

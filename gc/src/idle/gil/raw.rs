@@ -21,10 +21,14 @@
 //! | n | 0 | 0 | 1 | held; all n sleep in the queue, or are about to: the unlock makes the first of them the heir |
 //! | n | 0 | 0 | 0 | free; all n are about to sleep, and will look once more: one of them makes itself the heir |
 //!
+//! In a fork's child nobody waits: whoever finds others there first makes it so (`forget_dead`). What is `handed` there is free. So a child
+//! of one thread goes on. One that starts threads which wait for locks is beyond what `parking_lot` can do: it takes the parent's threads for
+//! asleep, whose memory is used again.
+//!
 //! Who may change what: the holder clears `held` and sets `handed`; the heir clears `heir` and `handed` and leaves the waiters;
 //! whoever arrives adds itself to the waiters, and the first makes itself the heir; whoever finds the lock free sets `held`.
 
-use super::sync::{AtomicU32, Berth, OVERTAKES, Ordering, SPINS, may_spin, pause};
+use super::sync::{AtomicU32, Berth, OVERTAKES, Ordering, Process, SPINS, may_spin, pause};
 
 const HELD: u32 = 1;
 const HEIR: u32 = 2;
@@ -43,6 +47,8 @@ pub(super) struct RawGil {
     queue: Berth,
     /// Where the heir sleeps.
     heir: Berth,
+    /// Whose threads are counted.
+    process: Process,
 }
 
 impl RawGil {
@@ -52,6 +58,7 @@ impl RawGil {
             overtaken: AtomicU32::new(0),
             queue: Berth::new(),
             heir: Berth::new(),
+            process: Process::new(),
         }
     }
 
@@ -83,8 +90,21 @@ impl RawGil {
         }
     }
 
+    /// In a fork's child, forgets those who waited: they are not there. Called before anything that depends on them.
+    ///
+    /// All but the fast ways wait for it, and those fail while somebody is counted.
+    fn forget_dead(&self) {
+        self.process.once_in_each(|| {
+            let word = self.word.load(Ordering::Relaxed);
+            let stays = if word & HANDED == 0 { HELD } else { 0 };
+            self.word.fetch_and(stays, Ordering::Relaxed);
+            self.overtaken.store(0, Ordering::Relaxed);
+        });
+    }
+
     #[cold]
     fn lock_slow(&self) {
+        self.forget_dead();
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
             let next = match word {
@@ -180,6 +200,7 @@ impl RawGil {
 
     #[cold]
     fn unlock_slow(&self, fair: bool) {
+        self.forget_dead();
         let hands = fair || self.overtaken.load(Ordering::Relaxed) >= OVERTAKES;
         let mut word = self.word.load(Ordering::Relaxed);
         loop {

@@ -4,6 +4,7 @@ pub(super) use std::sync::atomic::{AtomicU32, Ordering};
 
 use std::sync::OnceLock;
 
+use super::super::forks::generation;
 use parking_lot_core::{DEFAULT_PARK_TOKEN, DEFAULT_UNPARK_TOKEN, ParkResult, park, unpark_one};
 
 /// Pauses that the heir makes before it sleeps.
@@ -22,6 +23,49 @@ pub(super) fn pause() {
 pub(super) fn may_spin() -> bool {
     static MANY: OnceLock<bool> = OnceLock::new();
     *MANY.get_or_init(|| std::thread::available_parallelism().is_ok_and(|count| count.get() > 1))
+}
+
+/// Which process has made something, or taken it over since: see [`forks`](super::super::forks).
+pub(super) struct Process {
+    /// Its generation, or [`CHANGES`](Self::CHANGES). A child stores its own with release, once all is made its own; loaded with acquire.
+    generation: AtomicU32,
+}
+
+impl Process {
+    /// A thread is taking it over.
+    const CHANGES: u32 = u32::MAX;
+
+    pub(super) fn new() -> Self {
+        Self {
+            generation: AtomicU32::new(generation()),
+        }
+    }
+
+    /// Calls `take_over` once in each child of a fork, and returns once that is done, by whatever thread.
+    pub(super) fn once_in_each(&self, take_over: impl FnOnce()) {
+        let now = generation();
+        let mut seen = self.generation.load(Ordering::Acquire);
+        while seen != now {
+            if seen == Self::CHANGES {
+                std::thread::yield_now();
+                seen = self.generation.load(Ordering::Acquire);
+                continue;
+            }
+            match self.generation.compare_exchange(
+                seen,
+                Self::CHANGES,
+                Ordering::Acquire,
+                Ordering::Acquire,
+            ) {
+                Ok(_) => {
+                    take_over();
+                    self.generation.store(now, Ordering::Release);
+                    return;
+                }
+                Err(other) => seen = other,
+            }
+        }
+    }
 }
 
 /// A place for threads to sleep in, which are woken in the order in which they came.

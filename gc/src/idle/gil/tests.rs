@@ -6,6 +6,7 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 
 use super::sync::OVERTAKES;
 use super::*;
+use crate::idle::test_fork::in_child;
 
 /// Starts a thread, and returns once it sleeps because it waits for the lock.
 fn wait_behind<'s, T: Send>(
@@ -130,6 +131,30 @@ fn nobody_overtakes_a_fair_unlock_and_a_bump_goes_behind_all() {
         assert!(Gil::bump(&mut guard));
         assert_eq!(*guard, 5);
     });
+}
+
+#[test]
+fn a_childs_lock_is_wanted_by_nobody_whoever_waited_before() {
+    let gil = Gil::new(0);
+    let guard = gil.lock();
+    thread::scope(|scope| {
+        let heir = wait_behind(scope, &gil, |mut guard| *guard += 1);
+        let other = wait_behind(scope, &gil, |mut guard| *guard += 1);
+        in_child(|| {
+            // SAFETY: a copy of the guard in a process of its own, which ends without dropping the other.
+            let mut guard = unsafe { std::ptr::read(&raw const guard) };
+            for _ in 0..2 * OVERTAKES {
+                Gil::bump(&mut guard);
+            }
+            assert!(!gil.contended());
+            drop(guard);
+            drop(gil.try_lock().unwrap());
+        });
+        drop(guard);
+        heir.join().unwrap();
+        other.join().unwrap();
+    });
+    assert_eq!(gil.into_inner(), 2);
 }
 
 #[test]

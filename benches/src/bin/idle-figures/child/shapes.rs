@@ -182,5 +182,6 @@ where
         "step_p99_ns": steps.quantile(0.99),
         "step_p999_ns": steps.quantile(0.999),
         "step_max_ns": steps.max(),
+        "longest": format!("{:?}", arena.longest),
     }))
 }

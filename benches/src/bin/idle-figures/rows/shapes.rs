@@ -7,7 +7,7 @@ use crate::row::{Limit, Table};
 use crate::{Bench, Result};
 
 pub fn w8(bench: &Bench, table: &mut Table) -> Result<()> {
-    let events = bench.scaled(1500, 200).to_string();
+    let events = bench.scaled(3000, 200).to_string();
     for shape in SHAPES {
         let mut runs = Vec::new();
         for _ in 0..bench.rounds {

@@ -7,7 +7,7 @@ use crate::row::{Limit, Table};
 use crate::{Bench, Result};
 
 pub fn w12(bench: &Bench, table: &mut Table) -> Result<()> {
-    let waits = bench.scaled(3000, 300).to_string();
+    let waits = bench.scaled(4000, 300).to_string();
     for variant in VARIANTS {
         let runs = interleaved(bench.rounds, |mode| {
             child::start(mode, &["variant", variant, &waits])
