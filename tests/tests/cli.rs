@@ -1,6 +1,6 @@
 //! The command line of `sleepy-lua`: that of `lua`, and what is its own.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -382,6 +382,34 @@ fn own_options() {
         ],
         "false\tnot enough memory\n1000\n",
     );
+}
+
+/// Interrupts a program once it has printed a line, and gives the next line and its end.
+fn interrupted(code: &str) -> (Option<String>, Finished) {
+    let mut child = command(&["-e", code])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let mut next = || lines.next().map(|line| line.expect("it can be read"));
+    assert_eq!(next().as_deref(), Some("begun"));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
+    (next(), finish(child))
+}
+
+#[test]
+fn a_printed_line_can_be_read_at_once_and_ctrl_c_stops_a_loop() {
+    let (line, end) = interrupted("print 'begun' while true do end");
+    assert_eq!((line, end.code), (None, Some(1)));
+    let expected =
+        ": interrupted!\nstack traceback:\n\t(command line):1: in main chunk\n\t[C]: in ?\n";
+    assert!(end.stderr.ends_with(expected), "{}", end.stderr);
+    let (line, end) =
+        interrupted("print(pcall(function() print 'begun' while true do end end)) os.exit(3)");
+    assert_eq!(line.as_deref(), Some("false\tinterrupted!"));
+    assert_eq!(end.code, Some(3));
 }
 
 /// The pause of `collectgarbage` decides how often the collector runs.

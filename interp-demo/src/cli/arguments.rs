@@ -173,7 +173,6 @@ impl Invocation {
             b"-v" => self.version = true,
             b"-E" => self.ignore_environment = true,
             b"-W" => self.actions.push(Action::WarningsOn),
-            b"-h" => return Err(Refused::Help),
             [b'-', option @ (b'e' | b'l'), value @ ..] => {
                 let action = |value: Vec<u8>| match option {
                     b'e' => Action::Execute(value),

@@ -35,7 +35,7 @@ Available options are:
   --no-sleepy            do not collect while waiting
   --no-scavenger         do not give memory back while waiting
   --zeal[=N]             collect at every Nth safe point, to find faults in the collector
-  -h, --help             show more than this
+  --help                 show more than this
 ";
 
 /// The end of `--help`.

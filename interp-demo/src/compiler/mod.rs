@@ -62,7 +62,7 @@ pub fn compile(source: &[u8], chunk_name: &[u8]) -> std::result::Result<Arc<Prot
 }
 
 /// The text of a script file without what Lua does not read: a byte order mark and a first line that starts with `#`.
-/// The end of that line stays, so that lines are numbered as in the file.
+/// The end of that line stays, so that lines are numbered as in the file, but not before a chunk that was dumped.
 #[must_use]
 pub fn file_text(bytes: &[u8]) -> &[u8] {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -71,7 +71,10 @@ pub fn file_text(bytes: &[u8]) -> &[u8] {
             .iter()
             .position(|&byte| byte == b'\n')
             .unwrap_or(text.len());
-        &text[end..]
+        match &text[end..] {
+            [b'\n', dumped @ ..] if dumped.starts_with(b"\x1b") => dumped,
+            rest => rest,
+        }
     } else {
         text
     }

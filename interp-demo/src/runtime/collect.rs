@@ -236,6 +236,8 @@ impl Worker<'_> {
             match served {
                 // What was handed over is taken first.
                 Served::Rung if !self.is_ending() => {}
+                // The finalizer does not go on, nor does the program once it hears of it.
+                Served::End(_) => return false,
                 _ if self.must_stop() => return false,
                 Served::Deadlocked if !self.fail_finalizer(Trouble::Deadlock) => return true,
                 _ => {}
@@ -256,10 +258,13 @@ impl Worker<'_> {
     }
 
     fn serve_in_finalizer(&mut self) -> Served {
-        // Collection is refused while a finalizer runs; an exit ends the process at once.
+        // Collection is refused while a finalizer runs.
         let request = self.enter(|ctx| ctx.take_request());
         let answer = match request {
-            Some(crate::vm::Suspend::Exit { code, .. }) => std::process::exit(code),
+            Some(crate::vm::Suspend::Exit { code, close }) => {
+                self.end_process(code, close);
+                return Served::End(End::Exit { code, close });
+            }
             Some(crate::vm::Suspend::Collect(_)) | None => Answer::Ready(false),
             Some(other) => {
                 self.enter(|ctx| ctx.put_request(other));
@@ -293,8 +298,13 @@ impl Worker<'_> {
             status = Some(code);
         }
         self.enter(|ctx| ctx.finalize_all());
-        if !self.run_finalizers(u32::MAX) {
-            status = status.or(Some(1));
+        while !self.run_finalizers(u32::MAX) {
+            // A finalizer that exits gives its status; if the state is to be closed, the others run all the same.
+            let exit = self.shared.take_exit();
+            status = exit.map(|(code, _)| code).or(status).or(Some(1));
+            if !exit.is_some_and(|(_, close)| close) {
+                break;
+            }
         }
         crate::stdlib::io::flush_all();
         status

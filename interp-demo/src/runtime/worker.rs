@@ -237,9 +237,9 @@ impl<'g> Worker<'g> {
     }
 
     /// Has the first thread end the process, or does so where that one can't be reached.
-    fn end_process(&mut self, code: i32, close: bool) {
+    pub fn end_process(&mut self, code: i32, close: bool) {
         self.shared.ask_to_exit(code, close);
-        if !self.enter(|ctx| ctx.rouse(MAIN) || ctx.is_awake(MAIN)) {
+        if self.id != MAIN && !self.enter(|ctx| ctx.rouse(MAIN) || ctx.is_awake(MAIN)) {
             crate::stdlib::io::flush_all();
             std::process::exit(code);
         }

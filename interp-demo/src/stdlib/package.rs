@@ -1,5 +1,7 @@
 //! `require` and `package`, for modules written in Lua.
 
+use std::os::unix::ffi::OsStringExt;
+
 use super::load::{compile, read_source};
 use super::{Functions, fill, io};
 use crate::vm::error::Error;
@@ -39,9 +41,11 @@ pub(super) fn open(ctx: Ctx<'_>) {
         let _ = searchers.set_int(ctx, index as i64 + 1, searcher.into());
     }
     package.set_name(ctx, "config", ctx.string(CONFIG));
-    package.set_name(ctx, "cpath", ctx.string(b""));
+    let cpath = initial_path(ctx, ["LUA_CPATH_5_4", "LUA_CPATH"], b"");
+    package.set_name(ctx, "cpath", ctx.string(&cpath));
     package.set_name(ctx, "loaded", loaded);
-    package.set_name(ctx, "path", ctx.string(initial_path(ctx).as_bytes()));
+    let path = initial_path(ctx, ["LUA_PATH_5_4", "LUA_PATH"], DEFAULT_PATH.as_bytes());
+    package.set_name(ctx, "path", ctx.string(&path));
     package.set_name(ctx, "preload", preload);
     package.set_name(ctx, "searchers", searchers);
     loaded.set_name(ctx, "package", package);
@@ -62,33 +66,22 @@ pub(super) fn preload<'gc>(ctx: Ctx<'gc>, name: &'static str, loader: NativeFn) 
     }
 }
 
-/// `LUA_PATH_5_4` or `LUA_PATH`, in which `;;` stands for the default path.
-fn initial_path(ctx: Ctx<'_>) -> String {
-    let ignored = ctx
-        .state
-        .registry()
-        .get_name(ctx, NO_ENVIRONMENT)
-        .is_truthy();
-    let variable = |name: &str| {
-        if ignored {
-            None
-        } else {
-            std::env::var_os(name)
-        }
+/// The first of these variables that is set, with its first `;;` standing for the default path; else that.
+fn initial_path(ctx: Ctx<'_>, variables: [&str; 2], default: &[u8]) -> Vec<u8> {
+    let registry = ctx.state.registry();
+    if registry.get_name(ctx, NO_ENVIRONMENT).is_truthy() {
+        return default.to_vec();
+    }
+    let Some(path) = variables.iter().find_map(std::env::var_os) else {
+        return default.to_vec();
     };
-    let Some(path) = variable("LUA_PATH_5_4").or_else(|| variable("LUA_PATH")) else {
-        return DEFAULT_PATH.to_owned();
-    };
-    let path = path.to_string_lossy().into_owned();
-    let Some((before, after)) = path.split_once(";;") else {
+    let path = path.into_vec();
+    let Some(at) = memchr::memmem::find(&path, b";;") else {
         return path;
     };
-    let parts = [before, DEFAULT_PATH, after];
-    parts
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(";")
+    let parts = [&path[..at], default, &path[at + 2..]];
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join(&b';')
 }
 
 fn loadlib<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {

@@ -115,15 +115,18 @@ pub fn print(text: &[u8]) {
     let _ = STDOUT.lock().write(text);
 }
 
-/// Returns nothing, once standard output has taken what is due.
+/// Returns nothing, once standard output has taken all: a line that was printed can be read, whatever the program does next.
 pub(super) fn ret_printed<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    if !STDOUT.lock().is_backed_up() {
-        return call.ret0();
+    {
+        let mut stdout = STDOUT.lock();
+        // `print` has no way to tell of a failure.
+        let _ = stdout.give_out();
+        if !stdout.is_backed_up() {
+            return call.ret0();
+        }
     }
     write::wait(call, &STDOUT, |call| {
         let _ = call.answer();
-        // `print` has no way to tell of a failure.
-        let _ = STDOUT.lock().give_out();
         ret_printed(call)
     })
 }
