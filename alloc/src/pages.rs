@@ -27,6 +27,7 @@
 
 use crate::Heap;
 use crate::arena::{self, Slice, UNITS_PER_SLICE};
+use crate::os;
 use crate::page::{Kind, Page};
 use crate::poison;
 use crate::units::mask_of;
@@ -185,6 +186,26 @@ fn parts(page: &Page, units: Range<usize>) -> impl Iterator<Item = (Slice, Range
             units.start.saturating_sub(base)..(units.end - base).min(UNITS_PER_SLICE),
         )
     })
+}
+
+/// Gives the memory of the OS pages that lie wholly in a range back at once, where the block that it belongs to goes on being
+/// used. Returns how many bytes read as zero from now on: all of these pages, or, where the system refuses, none, and then they
+/// hold what they held. The statistics go on counting them as committed.
+///
+/// # Safety
+/// - The range lies inside of a block or run of this allocator that the caller may write to.
+/// - Nobody else reads or writes it meanwhile.
+pub unsafe fn blank(ptr: NonNull<u8>, bytes: usize) -> usize {
+    let page_bytes = os::page_bytes();
+    let address = ptr.addr().get();
+    let start = address.next_multiple_of(page_bytes);
+    let end = (address + bytes) & !(page_bytes - 1);
+    if start >= end {
+        return 0;
+    }
+    // SAFETY: whole pages inside of the range, whose contents the caller gives up; arenas are mappings of ours.
+    let is_given_back = unsafe { os::discard(ptr.add(start - address), end - start) };
+    if is_given_back { end - start } else { 0 }
 }
 
 /// The word that a collector keeps for a slice, found from any address in it by arithmetic alone.

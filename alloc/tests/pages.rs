@@ -1,7 +1,7 @@
 //! The collector's face: runs of slices, their words, their units.
 
 use sleepy_alloc::Heap;
-use sleepy_alloc::pages::{SLICE_BYTES, UNIT_BYTES, slice_word};
+use sleepy_alloc::pages::{SLICE_BYTES, UNIT_BYTES, blank, slice_word};
 use std::sync::atomic::Ordering;
 
 #[test]
@@ -80,4 +80,26 @@ fn released_units_leave_the_figures_and_come_back() {
         heap.free_slices(run.ptr, 3);
     }
     assert_eq!((heap.live_bytes(), heap.committed_bytes()), (0, 0));
+}
+
+#[test]
+fn whole_pages_of_a_range_are_blanked_and_nothing_else() {
+    let heap = Heap::new().unwrap();
+    let run = heap.alloc_slices(2).unwrap();
+    let bytes = 2 * SLICE_BYTES;
+    for (start, len) in [(0, bytes), (8, 3 * UNIT_BYTES), (100, 50), (UNIT_BYTES, 0)] {
+        // SAFETY: the run is live, and nobody else uses it.
+        unsafe {
+            std::slice::from_raw_parts_mut(run.ptr.as_ptr(), bytes).fill(7);
+            let blanked = blank(run.ptr.add(start), len);
+            let after = std::slice::from_raw_parts(run.ptr.as_ptr(), bytes);
+            assert_eq!(after.iter().filter(|&&byte| byte == 0).count(), blanked);
+            assert!(blanked <= len);
+            for (at, &byte) in after.iter().enumerate() {
+                assert!(byte == 7 || (byte == 0 && (start..start + len).contains(&at)));
+            }
+        }
+    }
+    // SAFETY: the run is live, and given up here.
+    unsafe { heap.free_slices(run.ptr, 2) };
 }

@@ -232,3 +232,36 @@ fn what_was_allocated_since_a_cycle_began_is_never_guessed_too_high() {
         assert!(!arena.debt_due());
     }
 }
+
+#[test]
+fn blank_elements_are_given_back_and_the_others_stay() {
+    let mut arena = Arena::<Rootable![GcVec<'_, u64>]>::new(|_| GcVec::new());
+    arena.mutate(|mc, numbers| {
+        for n in 0..100_000 {
+            numbers.push(mc, if n % 5_000 == 7 { n } else { 1 << 63 });
+        }
+        // SAFETY: zero is a number, and stands for those with the top bit as well.
+        let bytes = unsafe { numbers.give_back_blank(mc, |n| n >> 63 == 1 || *n == 0) };
+        assert!(bytes <= 800_000);
+        // What is given back and what is only blank add up, and the rest is there.
+        for n in 0..100_000 {
+            let found = numbers.get(n as usize);
+            if n % 5_000 == 7 {
+                assert_eq!(found, Some(n));
+            } else {
+                assert!(found == Some(0) || found == Some(1 << 63));
+            }
+        }
+        let zeros = numbers.iter().filter(|&n| n == 0).count();
+        assert_eq!(zeros * 8, bytes);
+        numbers.set(mc, 50_000, 3);
+        assert_eq!(numbers.get(50_000), Some(3));
+        // SAFETY: as above.
+        assert_eq!(
+            unsafe { GcVec::<u64>::new().give_back_blank(mc, |_| true) },
+            0
+        );
+    });
+    arena.finish_cycle();
+    arena.verify().unwrap();
+}

@@ -235,6 +235,40 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> GcVec<'gc, T> {
         }
     }
 
+    /// Gives the memory of long runs of blank elements back to the system: of each, the OS pages that lie wholly in it.
+    /// These elements are zero bits from now on, whatever they were, and resident again when they are stored to. Goes
+    /// through all elements. Returns the bytes.
+    ///
+    /// # Safety
+    ///
+    /// An element of zero bits is a valid value, which may stand for any element that `is_blank` holds for.
+    pub unsafe fn give_back_blank(
+        &self,
+        _mc: &Mutation<'gc>,
+        is_blank: impl Fn(&T) -> bool,
+    ) -> usize {
+        let (len, mut bytes, mut at) = (self.len(), 0, 0);
+        let Some(buffer) = self.buffer.get() else {
+            return 0;
+        };
+        // SAFETY: the buffer is alive, and elements below its length are initialised.
+        let element = |index| unsafe { Tail::element(buffer, index) };
+        while at < len {
+            let start = at;
+            // SAFETY: as above.
+            while at < len && is_blank(&unsafe { element(at).read() }) {
+                at += 1;
+            }
+            // SAFETY: the elements from `start` on are in a block of the arena's heap, which only the thread with the
+            // arena uses; by the caller's contract zeros may take their place.
+            bytes += unsafe {
+                sleepy_alloc::pages::blank(element(start).cast(), (at - start) * size_of::<T>())
+            };
+            at += 1;
+        }
+        bytes
+    }
+
     /// Frees the buffer at once, where the collector need not see it any more; otherwise the next cycle does.
     pub fn free(self, mc: &Mutation<'gc>) {
         if let Some(buffer) = self.buffer.take() {

@@ -92,6 +92,7 @@ impl Worker<'_> {
                     arena.start_cycle();
                     arena.finish_cycle();
                 });
+                self.enter(|ctx| ctx.give_back_nils());
                 self.run_finalizers(u32::MAX);
                 Answer::Done
             }

@@ -2,7 +2,7 @@
 
 use super::{Functions, register};
 use crate::vm::error::Error;
-use crate::vm::native::{Call, Native, NativeResult, Outcome};
+use crate::vm::native::{Back, Call, Native, NativeResult, Outcome};
 use crate::vm::state::Ctx;
 use crate::vm::thread::{Status, Thread};
 use crate::vm::value::Value;
@@ -43,7 +43,7 @@ fn create<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 fn resume<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let thread = check_thread(call)?;
     let count = call.len() - 1;
-    call.resume_top(thread, count, |call| {
+    call.resume_top(thread, count, Back::TrueAndResults, |call| {
         let done = call.outcome() == Outcome::Done;
         let (at, count) = (call.results(), call.result_count());
         call.insert(at, Value::Bool(done));
@@ -62,7 +62,7 @@ fn resume_wrapped<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return call.ret0();
     };
     let count = call.len();
-    call.resume_top(thread, count, |call| {
+    call.resume_top(thread, count, Back::Results, |call| {
         if call.outcome() == Outcome::Done {
             let count = call.result_count();
             return call.ret_top(count);
@@ -100,7 +100,7 @@ fn with_position<'gc>(call: &mut Call<'gc>, error: Value<'gc>) -> Error<'gc> {
 
 fn yield_<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let count = call.len();
-    call.yield_top(count, |call| {
+    call.yield_top(count, Back::Results, |call| {
         let count = call.result_count();
         call.ret_top(count)
     })

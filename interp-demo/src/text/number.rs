@@ -138,14 +138,19 @@ pub fn write(out: &mut Vec<u8>, value: Number) {
 }
 
 /// The integer equal to `value`, if there is one.
+#[inline]
 #[must_use]
 pub fn float_to_int(value: f64) -> Option<i64> {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    if (-LIMIT..LIMIT).contains(&value) && value.trunc() == value {
-        #[expect(clippy::cast_possible_truncation, reason = "in range and whole")]
-        return Some(value as i64);
-    }
-    None
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "whether anything was lost is looked at"
+    )]
+    let whole = value as i64;
+    #[expect(clippy::cast_precision_loss, reason = "it was this float before")]
+    let is_same = whole as f64 == value;
+    // 2^63 itself becomes the largest integer, which as a float is 2^63 again.
+    (is_same && value < LIMIT).then_some(whole)
 }
 
 fn split_sign(text: &[u8]) -> (bool, &[u8]) {

@@ -10,7 +10,7 @@ use super::error::Error;
 use super::finish::finish_op;
 use super::frame::{ALL_RESULTS, Flags, Frame};
 use super::hooks;
-use super::native::{Call, Flow, Guard, Native, NativeFn, Outcome, Pending};
+use super::native::{Back, Call, Flow, Guard, Native, NativeFn, Outcome, Pending};
 use super::state::Ctx;
 use super::thread::Thread;
 use super::unwind;
@@ -193,7 +193,9 @@ pub(super) fn continue_native<'gc>(
         .with(Flags::HANDLER)
         .with(Flags::NO_YIELD)
         .with(Flags::IN_CALLBACK)
-        .with(Flags::FAILED);
+        .with(Flags::FAILED)
+        .with(Flags::PASSES)
+        .with(Flags::TELLS);
     // SAFETY: the frame on top, not kept beyond the copy.
     let frame = unsafe { *thread.frame() };
     if frame.flags.has(Flags::IN_CALLBACK) {
@@ -291,16 +293,17 @@ pub(super) fn pend<'gc>(
                 after => Ok(after),
             }
         }
-        Pending::Yield { count, then } => {
-            wait(then, call.top - count, Flags::NONE);
+        Pending::Yield { count, back, then } => {
+            wait(then, call.top - count, back_flags(back));
             coroutine::switch_to_resumer(ctx, thread, call.top - count, count)
         }
         Pending::Resume {
             thread: target,
             count,
+            back,
             then,
         } => {
-            wait(then, call.top - count, Flags::NONE);
+            wait(then, call.top - count, back_flags(back));
             coroutine::switch_to(ctx, thread, target, call.top - count, count)
         }
         Pending::Close {
@@ -346,27 +349,62 @@ const fn guard_flags(guard: Guard) -> Flags {
     }
 }
 
-/// Gives values to the native on top of `thread`, which waits for them.
+const fn back_flags(back: Back) -> Flags {
+    match back {
+        Back::Results => Flags::PASSES,
+        Back::TrueAndResults => Flags::PASSES.with(Flags::TELLS),
+    }
+}
+
+/// Gives values to the native on top of `thread`, which waits for them. If it would do no more than return them, it is
+/// over, and they are where its results belong.
 pub(super) fn deliver<'gc>(
     ctx: Ctx<'gc>,
     thread: Thread<'gc>,
     from: Thread<'gc>,
     first: u32,
     count: u32,
-    outcome: Outcome,
 ) -> Result<(), Error<'gc>> {
-    // SAFETY: the frame on top, not kept beyond the expression.
-    let at = unsafe { (*thread.frame()).aux };
+    // SAFETY: the frame on top, not kept beyond the statement.
+    let (at, flags) = unsafe { ((*thread.frame()).aux, (*thread.frame()).flags) };
+    if flags.has(Flags::PASSES) && !flags.has(Flags::FINISH) && !thread.is_hooked() {
+        return pass(ctx, thread, from, first, count);
+    }
     thread.ensure_stack(ctx, at + count)?;
     for i in 0..count {
         thread.stack_set(at + i, from.stack_get(first + i));
     }
     thread.set_top(at + count);
-    if outcome == Outcome::Failed {
-        update_top(thread, |frame| {
-            frame.flags = frame.flags.with(Flags::FAILED)
-        });
+    Ok(())
+}
+
+/// Ends the native on top of `thread` with values of another coroutine as its results.
+fn pass<'gc>(
+    ctx: Ctx<'gc>,
+    thread: Thread<'gc>,
+    from: Thread<'gc>,
+    first: u32,
+    count: u32,
+) -> Result<(), Error<'gc>> {
+    // SAFETY: the frame on top, copied.
+    let frame = unsafe { *thread.frame() };
+    let lead = u32::from(frame.flags.has(Flags::TELLS));
+    let (to, all) = (frame.func, lead + count);
+    let wanted = if frame.results == ALL_RESULTS {
+        thread.ensure_stack(ctx, to + all)?;
+        thread.set_top(to + all);
+        all
+    } else {
+        frame.results as u32
+    };
+    thread.pop_frame();
+    if lead.min(wanted) == 1 {
+        thread.stack_set(to, Value::Bool(true));
     }
+    for i in lead..all.min(wanted) {
+        thread.stack_set(to + i, from.stack_get(first + i - lead));
+    }
+    thread.stack_clear(to + all.min(wanted), to + wanted);
     Ok(())
 }
 

@@ -367,7 +367,7 @@ impl<'gc> UpValue<'gc> {
     #[must_use]
     pub fn get(self) -> Value<'gc> {
         // SAFETY: `at` points at the own value or, by the contract of `open`, at a slot of a living stack.
-        unsafe { *self.0.as_ref().at.get() }
+        unsafe { Value::load(self.0.as_ref().at.get()) }
     }
 
     /// Assigns to the variable.
@@ -377,7 +377,7 @@ impl<'gc> UpValue<'gc> {
             self.barrier(ctx, value);
         }
         // SAFETY: as in `get`; values are plain data and no reference to the place is alive.
-        unsafe { *self.0.as_ref().at.get() = value };
+        unsafe { Value::store(self.0.as_ref().at.get(), value) };
     }
 
     #[cold]

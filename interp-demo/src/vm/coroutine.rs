@@ -4,7 +4,7 @@
 use super::call::{After, deliver, deliver_error, precall};
 use super::error::Error;
 use super::frame::{ALL_RESULTS, Flags, Frame};
-use super::native::{Call, NativeResult, Outcome, Pending};
+use super::native::{Call, NativeResult, Pending};
 use super::state::Ctx;
 use super::thread::{Status, Thread};
 use super::unwind;
@@ -97,7 +97,7 @@ pub(super) fn switch_to<'gc>(
         }
         target.set_top(BODY + 1 + count);
     } else {
-        deliver(ctx, target, thread, first, count, Outcome::Done)?;
+        deliver(ctx, target, thread, first, count)?;
     }
     enter(ctx, thread, target);
     if fresh {
@@ -114,7 +114,7 @@ pub(super) fn enter_body<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<(), 
     }
 }
 
-/// Makes `target` the running coroutine; `thread` waits for it.
+/// Makes `target`, whose window is open, the running coroutine; `thread` waits for it.
 fn enter<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>, target: Thread<'gc>) {
     // SAFETY: the frame on top, not kept beyond the expression.
     thread.set_live(ctx, unsafe { (*thread.frame()).aux });
@@ -122,7 +122,6 @@ fn enter<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>, target: Thread<'gc>) {
     target.set_status(ctx, Status::Running);
     target.set_resumer(ctx, Some(thread));
     target.set_depth(thread.depth() + 1);
-    open_top(ctx, target);
     ctx.set_current(ctx, target);
 }
 
@@ -132,12 +131,11 @@ pub(super) fn open_top<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) {
     thread.open_window(ctx, start);
 }
 
-/// Makes the resumer of `thread` the running coroutine again.
+/// Makes the resumer of `thread`, whose window is open, the running coroutine again.
 fn leave<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>, resumer: Thread<'gc>, status: Status) {
     thread.set_status(ctx, status);
     thread.set_resumer(ctx, None);
     resumer.set_status(ctx, Status::Running);
-    open_top(ctx, resumer);
     ctx.set_current(ctx, resumer);
 }
 
@@ -154,7 +152,7 @@ pub(super) fn switch_to_resumer<'gc>(
         None => "attempt to yield from outside a coroutine",
         Some(resumer) => {
             open_top(ctx, resumer);
-            deliver(ctx, resumer, thread, first, count, Outcome::Done)?;
+            deliver(ctx, resumer, thread, first, count)?;
             thread.set_live(ctx, first);
             leave(ctx, thread, resumer, Status::Suspended);
             return Ok(After::Switch);
@@ -178,7 +176,7 @@ pub(super) fn finished<'gc>(
         return Ok(After::Leave);
     };
     open_top(ctx, resumer);
-    deliver(ctx, resumer, thread, first, count, Outcome::Done)?;
+    deliver(ctx, resumer, thread, first, count)?;
     thread.frames().clear();
     thread.set_live(ctx, 0);
     leave(ctx, thread, resumer, Status::Dead);
@@ -194,6 +192,7 @@ pub(super) fn died<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>, value: Value<'gc>) -
     let Some(resumer) = thread.resumer() else {
         return false;
     };
+    open_top(ctx, resumer);
     leave(ctx, thread, resumer, Status::Dead);
     deliver_error(resumer, value);
     true
@@ -224,6 +223,7 @@ pub(super) fn close<'gc>(
         return Ok(After::Switch);
     }
     target.frames().truncate(1);
+    open_top(ctx, target);
     enter(ctx, thread, target);
     unwind::begin_unwinding(ctx, target, 0, failure)?;
     Ok(After::Switch)
@@ -240,6 +240,7 @@ pub(super) fn closed<'gc>(
     let Some(resumer) = thread.resumer() else {
         return After::Leave;
     };
+    open_top(ctx, resumer);
     leave(ctx, thread, resumer, Status::Dead);
     if let Some(value) = failure {
         deliver_error(resumer, value);

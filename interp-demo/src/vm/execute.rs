@@ -14,6 +14,7 @@ use super::error::Error;
 use super::frame::{ALL_RESULTS, Flags};
 use super::hooks;
 use super::number;
+use super::run::Leave;
 use super::slow;
 use super::state::Ctx;
 use super::thread::Thread;
@@ -21,17 +22,6 @@ use super::unwind;
 use super::value::Value;
 use super::window::{Constants, Cursor, Window};
 use crate::opcode::{Event, Op};
-
-/// Why the loop was left.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Leave {
-    /// Another frame is to go on.
-    Switch,
-    /// The host shall have a look: the collector is owed work, or the program has run for a while.
-    SafePoint,
-    /// The host is asked for something.
-    Host,
-}
 
 /// How many loops and calls pass between two safe points of code that does not allocate.
 const FUEL: u32 = 4096;
@@ -44,22 +34,23 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
     thread: Thread<'gc>,
 ) -> Result<Leave, Error<'gc>> {
     let mut fuel = FUEL;
+    let mut thread = thread;
     'frame: loop {
-        let frame = thread.frame();
+        let mut frame = thread.frame();
         // SAFETY: the frame on top stays where it is until a frame is pushed or popped; each arm that does so goes on
         // with `continue 'frame`, or leaves.
-        let (base_index, start, frame_func) =
+        let (mut base_index, start, frame_func) =
             unsafe { ((*frame).base, (*frame).pc, (*frame).func) };
         thread.touch(ctx, frame_func);
         // SAFETY: the stack was made large enough when the frame was entered. Whatever may move it is followed by a
         // reload.
         let mut regs = unsafe { Window::new(thread.stack().add(base_index as usize)) };
-        let Value::Closure(closure) = regs.function() else {
+        let Value::Closure(mut closure) = regs.function() else {
             return Err(ctx.error("a Lua frame has lost its function"));
         };
-        let function = closure.function();
+        let mut function = closure.function();
         // SAFETY: constants and code of the running function, which the stack keeps alive.
-        let (constants, mut pc) =
+        let (mut constants, mut pc) =
             unsafe { (Constants::new(function.constants()), Cursor::new(start)) };
 
         macro_rules! save {
@@ -79,12 +70,34 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                 }
             }};
         }
+        // Another frame is to go on, of this coroutine or another one. If that is in a Lua function, so does this loop.
+        macro_rules! switch {
+            () => {{
+                let next = ctx.current();
+                // SAFETY: the frame on top, not kept beyond the expression.
+                let is_lua = unsafe { (*next.frame()).is_lua() };
+                if HOOKED || !is_lua || next.is_hooked() {
+                    return Ok(Leave::Switch);
+                }
+                fuel -= 1;
+                let looks = fuel == 0 && ctx.state.needs_attention();
+                if looks || ctx.mc.debt_due() {
+                    next.set_live(ctx, unwind::stack_end(next));
+                    return Ok(Leave::SafePoint);
+                }
+                if fuel == 0 {
+                    fuel = FUEL;
+                }
+                thread = next;
+                continue 'frame;
+            }};
+        }
         // After something that may have pushed or popped frames: `frame` is not to be used any more.
         macro_rules! go_on_after {
             ($after:expr) => {
                 match $after {
                     After::Lua | After::Done => continue 'frame,
-                    After::Switch => return Ok(Leave::Switch),
+                    After::Switch => switch!(),
                     After::Leave => return Ok(Leave::Host),
                 }
             };
@@ -128,13 +141,7 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
             ($e:expr) => {
                 match $e {
                     Ok(After::Lua | After::Done) => continue 'frame,
-                    Ok(After::Switch) => {
-                        // SAFETY: the frame on top, not kept beyond the expression.
-                        if unsafe { (*thread.frame()).is_lua() } {
-                            continue 'frame;
-                        }
-                        return Ok(Leave::Switch);
-                    }
+                    Ok(After::Switch) => switch!(),
                     Ok(After::Leave) => return Ok(Leave::Host),
                     Err(error) => return Err(super::describe::locate(ctx, thread, error)),
                 }
@@ -223,16 +230,19 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
             };
         }
         macro_rules! arith {
-            ($i:expr, $c:expr, $int:expr, $float:expr) => {
-                match (regs.at($i.b()), $c) {
-                    (Value::Int(b), Value::Int(c)) => {
-                        let int: fn(i64, i64) -> i64 = $int;
-                        regs.set($i.a(), Value::Int(int(*b, *c)));
-                        pc.skip();
-                    }
-                    (b, c) => arith_float!($i, b, c, $float),
-                }
-            };
+            ($i:expr, $c:expr, $int:expr, $float:expr) => {{
+                let int: fn(i64, i64) -> i64 = $int;
+                let float: fn(f64, f64) -> f64 = $float;
+                let value = match (regs.at($i.b()), $c) {
+                    (Value::Int(b), Value::Int(c)) => Value::Int(int(*b, *c)),
+                    (Value::Float(b), Value::Float(c)) => Value::Float(float(*b, *c)),
+                    (Value::Float(b), Value::Int(c)) => Value::Float(float(*b, *c as f64)),
+                    (Value::Int(b), Value::Float(c)) => Value::Float(float(*b as f64, *c)),
+                    _ => continue,
+                };
+                regs.set($i.a(), value);
+                pc.skip();
+            }};
         }
         macro_rules! arith_float {
             ($i:expr, $b:expr, $c:expr, $float:expr) => {
@@ -282,7 +292,7 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
             };
         }
         macro_rules! compare {
-            ($i:expr, $int:expr, $float:expr, $other:ident) => {{
+            ($i:expr, $int:expr, $float:expr, $strings:ident, $other:ident) => {{
                 let (a, b) = (regs.at($i.a()), regs.at($i.b()));
                 match (a, b) {
                     (Value::Int(a), Value::Int(b)) => {
@@ -292,6 +302,9 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                     (Value::Float(a), Value::Float(b)) => {
                         let float: fn(&f64, &f64) -> bool = $float;
                         test!(float(a, b), $i);
+                    }
+                    (Value::Str(a), Value::Str(b)) => {
+                        test!(slow::$strings(*a, *b), $i);
                     }
                     (a, b) => {
                         let (a, b) = (*a, *b);
@@ -316,17 +329,7 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                         let float: fn(&f64, &f64) -> bool = $float;
                         test!(float(a, &f64::from(immediate)), $i);
                     }
-                    a => {
-                        let a = *a;
-                        let immediate = if $i.c() != 0 {
-                            Value::Float(f64::from(immediate))
-                        } else {
-                            Value::Int(i64::from(immediate))
-                        };
-                        go_on!(slow::compare_method(
-                            ctx, thread, a, immediate, $event, $swapped
-                        ))
-                    }
+                    a => go_on!(slow::compare_method(ctx, thread, *a, $i, $event, $swapped)),
                 }
             }};
         }
@@ -519,18 +522,10 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                 Op::BAndK => bitwise!(i, *kc!(i), |b, c| b & c),
                 Op::BOrK => bitwise!(i, *kc!(i), |b, c| b | c),
                 Op::BXorK => bitwise!(i, *kc!(i), |b, c| b ^ c),
-                Op::ShrI => {
-                    if let Some(b) = as_int(regs.get(i.b())) {
-                        regs.set(i.a(), Value::Int(number::shift_right(b, i64::from(i.sc()))));
-                        pc.skip();
-                    }
-                }
-                Op::ShlI => {
-                    if let Some(b) = as_int(regs.get(i.b())) {
-                        regs.set(i.a(), Value::Int(number::shift_left(i64::from(i.sc()), b)));
-                        pc.skip();
-                    }
-                }
+                Op::ShrI => bitwise!(i, Value::Int(i64::from(i.sc())), number::shift_right),
+                Op::ShlI => bitwise!(i, Value::Int(i64::from(i.sc())), |b, c| {
+                    number::shift_left(c, b)
+                }),
                 Op::Add => arith!(i, regs.at(i.c()), i64::wrapping_add, |b, c| b + c),
                 Op::Sub => arith!(i, regs.at(i.c()), i64::wrapping_sub, |b, c| b - c),
                 Op::Mul => arith!(i, regs.at(i.c()), i64::wrapping_mul, |b, c| b * c),
@@ -610,8 +605,8 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                         test!(false, i);
                     }
                 }
-                Op::Lt => compare!(i, i64::lt, f64::lt, less_than),
-                Op::Le => compare!(i, i64::le, f64::le, less_equal),
+                Op::Lt => compare!(i, i64::lt, f64::lt, string_less, less_than),
+                Op::Le => compare!(i, i64::le, f64::le, string_less_equal, less_equal),
                 Op::EqK => {
                     let equal = regs.get(i.a()).raw_equals(constants.get(u32::from(i.b())));
                     test!(equal, i);
@@ -647,7 +642,8 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                     let results = i16::from(i.c()) - 1;
                     save!();
                     if let Value::Closure(callee) = regs.at(i.a()) {
-                        attempt!(call_lua(ctx, thread, *callee, func, results, Flags::NONE));
+                        let callee = *callee;
+                        attempt!(call_lua(ctx, thread, callee, func, results, Flags::NONE));
                         fuel -= 1;
                         if fuel == 0 {
                             fuel = FUEL;
@@ -657,7 +653,18 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                                 return Ok(Leave::SafePoint);
                             }
                         }
-                        continue 'frame;
+                        // What `'frame` reads back from the frame and the stack is known here.
+                        frame = thread.frame();
+                        base_index = func + 1;
+                        closure = callee;
+                        function = callee.function();
+                        // SAFETY: as at the head of `'frame`, for the frame that was pushed.
+                        unsafe {
+                            regs = Window::new(thread.stack().add(base_index as usize));
+                            constants = Constants::new(function.constants());
+                            pc = Cursor::new(function.code());
+                        }
+                        continue;
                     }
                     match precall(ctx, thread, func, results, Flags::NONE) {
                         Ok(After::Done) => {
@@ -762,21 +769,9 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                     }
                 }
                 Op::SetList => {
-                    let mut first = i64::from(i.c());
-                    if i.k() {
-                        first += i64::from(pc.fetch().ax()) << 8;
-                    }
-                    let count = match i.b() {
-                        0 => thread.top() - base_index - u32::from(i.a()) - 1,
-                        b => u32::from(b),
-                    };
-                    if let Value::Table(table) = regs.get(i.a()) {
-                        attempt!(
-                            table.set_list(ctx, first + 1, count, |n| {
-                                regs.get_above(i.a(), n + 1)
-                            })
-                        );
-                    }
+                    let more = if i.k() { pc.fetch().ax() } else { 0 };
+                    let first = i64::from(i.c()) + (i64::from(more) << 8);
+                    attempt!(slow::set_list(ctx, thread, regs, i, base_index, first));
                 }
                 Op::Closure => {
                     let inner = function.inner(i.bx() as usize);

@@ -51,6 +51,11 @@ impl Flags {
     /// A native whose return event is over.
     pub const RETURNING: Flags = Flags(1 << 13);
 
+    /// A native that returns what comes back from another coroutine.
+    pub const PASSES: Flags = Flags(1 << 14);
+    /// With `PASSES`: and `true` before it.
+    pub const TELLS: Flags = Flags(1 << 15);
+
     pub const NONE: Flags = Flags(0);
 
     #[inline(always)]

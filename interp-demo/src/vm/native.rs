@@ -78,12 +78,14 @@ pub(super) enum Pending<'gc> {
     /// Hand the last `count` slots to whoever resumed this coroutine.
     Yield {
         count: u32,
+        back: Back,
         then: NativeFn,
     },
     /// Run `thread` with the last `count` slots.
     Resume {
         thread: Thread<'gc>,
         count: u32,
+        back: Back,
         then: NativeFn,
     },
     /// Close the pending variables of `thread`.
@@ -105,6 +107,16 @@ pub(super) enum Pending<'gc> {
     },
     /// The message handler has returned the error value in the last slot.
     Handled,
+}
+
+/// What a continuation does with the values that come back from another coroutine. Where it is as simple as here the
+/// interpreter may do it without calling it; errors always come to the continuation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Back {
+    /// It returns them.
+    Results,
+    /// It returns true and them.
+    TrueAndResults,
 }
 
 /// What a callback is guarded by.
@@ -419,26 +431,29 @@ impl<'gc> Call<'gc> {
         }
     }
 
-    /// Yields the last `count` slots. When the coroutine is resumed, `then` goes on with the values that were passed.
-    pub fn yield_top(&mut self, count: usize, then: NativeFn) -> NativeResult<'gc> {
+    /// Yields the last `count` slots. When the coroutine is resumed, `then` goes on with the values that were passed, and
+    /// does with them what `back` says.
+    pub fn yield_top(&mut self, count: usize, back: Back, then: NativeFn) -> NativeResult<'gc> {
         let count = count.min(self.len()) as u32;
-        self.pending = Pending::Yield { count, then };
+        self.pending = Pending::Yield { count, back, then };
         Ok(Flow::Pending)
     }
 
-    /// Resumes `thread` with the last `count` slots, which are taken away. `then` goes on with what it yields or returns;
-    /// if it fails, [`Call::outcome`] tells and the one result is the error value. Whether it may be resumed at all is
+    /// Resumes `thread` with the last `count` slots, which are taken away. `then` goes on with what it yields or returns,
+    /// and does with that what `back` says; if it fails, [`Call::outcome`] tells and the one result is the error value. Whether it may be resumed at all is
     /// checked here as well, and comes back in the same way.
     pub fn resume_top(
         &mut self,
         thread: Thread<'gc>,
         count: usize,
+        back: Back,
         then: NativeFn,
     ) -> NativeResult<'gc> {
         let count = count.min(self.len()) as u32;
         self.pending = Pending::Resume {
             thread,
             count,
+            back,
             then,
         };
         Ok(Flow::Pending)

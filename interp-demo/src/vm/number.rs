@@ -75,7 +75,24 @@ pub fn float_mod(a: f64, b: f64) -> f64 {
 #[inline]
 #[must_use]
 pub fn float_floor_div(a: f64, b: f64) -> f64 {
-    (a / b).floor()
+    floor(a / b)
+}
+
+/// The largest whole number that is not above `value`: by a conversion, as the processor that all builds may count on
+/// has no instruction for it.
+#[inline]
+#[must_use]
+pub fn floor(value: f64) -> f64 {
+    /// From here on all floats are whole.
+    const WHOLE: f64 = 4_503_599_627_370_496.0;
+    if value.abs() < WHOLE {
+        let whole = value as i64 as f64;
+        let below = if whole > value { whole - 1.0 } else { whole };
+        // Zero keeps its sign.
+        below.copysign(value)
+    } else {
+        value
+    }
 }
 
 /// `a ^ b`.
@@ -110,7 +127,7 @@ pub const fn shift_right(a: i64, b: i64) -> i64 {
 pub fn float_to_int_rounded(value: f64, rounding: Rounding) -> Option<i64> {
     match rounding {
         Rounding::Exact => float_to_int(value),
-        Rounding::Floor => float_to_int(value.floor()),
+        Rounding::Floor => float_to_int(floor(value)),
         Rounding::Ceil => float_to_int(value.ceil()),
     }
 }

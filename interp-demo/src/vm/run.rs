@@ -3,7 +3,7 @@
 use super::call::{After, continue_native};
 use super::coroutine::open_top;
 use super::error::Error;
-use super::execute::{Leave, execute};
+use super::execute::execute;
 use super::state::Ctx;
 use super::thread::{Status, Thread};
 use super::unwind;
@@ -23,6 +23,17 @@ pub enum Exit<'gc> {
     Done,
     /// It has failed.
     Failed(Value<'gc>),
+}
+
+/// Why the interpreter's loop was left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Leave {
+    /// Another frame is to go on.
+    Switch,
+    /// The host shall have a look: the collector is owed work, or the program has run for a while.
+    SafePoint,
+    /// The host is asked for something.
+    Host,
 }
 
 /// How many switches between frames pass before the host may look at its limits.

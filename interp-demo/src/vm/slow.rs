@@ -221,6 +221,18 @@ pub(super) fn equals<'gc>(
     compared(ctx, thread, ctx.equals(a, b), a, b)
 }
 
+/// `a < b` of strings.
+#[inline(never)]
+pub(super) fn string_less<'gc>(a: LuaStr<'gc>, b: LuaStr<'gc>) -> bool {
+    a.as_bytes() < b.as_bytes()
+}
+
+/// `a <= b` of strings.
+#[inline(never)]
+pub(super) fn string_less_equal<'gc>(a: LuaStr<'gc>, b: LuaStr<'gc>) -> bool {
+    a.as_bytes() <= b.as_bytes()
+}
+
 /// `a < b`.
 #[inline(never)]
 pub(super) fn less_than<'gc>(
@@ -249,10 +261,15 @@ pub(super) fn compare_method<'gc>(
     ctx: Ctx<'gc>,
     thread: Thread<'gc>,
     a: Value<'gc>,
-    immediate: Value<'gc>,
+    i: Instruction,
     event: Event,
     swapped: bool,
 ) -> Result<After, Error<'gc>> {
+    let immediate = if i.c() != 0 {
+        Value::Float(f64::from(i.sb()))
+    } else {
+        Value::Int(i64::from(i.sb()))
+    };
     let (a, b) = if swapped {
         (immediate, a)
     } else {
@@ -445,6 +462,28 @@ pub(super) fn varargs<'gc>(
     thread.stack_move(func - extra, at, copied);
     thread.stack_clear(at + copied, at + wanted);
     Ok(())
+}
+
+/// Stores the items of a constructor, which stand above its table, at the keys behind `before`.
+#[inline(never)]
+pub(super) fn set_list<'gc>(
+    ctx: Ctx<'gc>,
+    thread: Thread<'gc>,
+    regs: Window<'gc>,
+    i: Instruction,
+    base: u32,
+    before: i64,
+) -> Result<(), Error<'gc>> {
+    let count = match i.b() {
+        0 => thread.top() - base - u32::from(i.a()) - 1,
+        b => u32::from(b),
+    };
+    match regs.get(i.a()) {
+        Value::Table(table) => {
+            table.set_list(ctx, before + 1, count, |n| regs.get_above(i.a(), n + 1))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A closure made by the running function.

@@ -66,6 +66,8 @@ pub struct State<'gc> {
     pub(super) warnings: Cell<bool>,
     /// Objects that have a `__gc` method.
     pub(super) finalizable: FinalizerQueue<'gc, dyn Finalizable<'gc> + 'gc>,
+    /// Tables whose array part is large: weak keys.
+    large_tables: Cell<Option<Table<'gc>>>,
     host: RefCell<HashMap<TypeId, Box<dyn Any + Send>>>,
 }
 
@@ -103,6 +105,7 @@ unsafe impl<'gc> Collect<'gc> for State<'gc> {
         self.finalizer_thread.trace(cc);
         self.finalizable.trace(cc);
         self.threads.trace(cc);
+        self.large_tables.get().trace(cc);
     }
 }
 
@@ -154,6 +157,7 @@ impl<'gc> State<'gc> {
                 interrupted: Cell::new(None),
                 warnings: Cell::new(false),
                 finalizable: FinalizerQueue::new(mc),
+                large_tables: Cell::new(None),
                 host: RefCell::new(HashMap::new()),
                 interned,
             },
@@ -259,6 +263,20 @@ impl<'gc> Deref for Ctx<'gc> {
 }
 
 impl<'gc> Ctx<'gc> {
+    /// The set of tables with a large array part, which it does not keep alive; made when it is first asked for.
+    pub(super) fn large_tables(self) -> Table<'gc> {
+        if let Some(tables) = self.state.large_tables.get() {
+            return tables;
+        }
+        let (tables, metatable) = (Table::new(self), Table::new(self));
+        metatable.set_name(self, "__mode", self.string(b"k"));
+        self.barrier(tables.into());
+        self.state.large_tables.set(Some(tables));
+        // For want of memory the set keeps what is put into it.
+        let _ = self.set_metatable(tables.into(), Some(metatable));
+        tables
+    }
+
     /// Must run before `value` is stored in an object (stacks excepted): while the collector marks, it shades the value.
     #[inline(always)]
     pub fn barrier(self, value: Value<'gc>) {

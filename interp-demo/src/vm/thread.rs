@@ -355,7 +355,7 @@ impl<'gc> Thread<'gc> {
     pub(super) fn stack_set(self, at: u32, value: Value<'gc>) {
         debug_assert!(at < self.stack_limit());
         // SAFETY: as in `stack_get`; no reference to a slot is ever held.
-        unsafe { *self.stack().add(at as usize) = value }
+        unsafe { Value::store(self.stack().add(at as usize), value) }
     }
 
     /// Copies `count` values from slot `from` to slot `to`.

@@ -108,6 +108,24 @@ impl<'gc> Value<'gc> {
         }
     }
 
+    /// Puts the value at `place`, by two stores of a word: the other half of [`Value::load`]. A value that is copied as a
+    /// whole gets a place in memory of its own on the way, written by words and read wide, with the wait described there.
+    ///
+    /// # Safety
+    ///
+    /// `place` is that of a value and may be written to.
+    #[inline(always)]
+    pub(super) unsafe fn store(place: *mut Value<'gc>, value: Value<'gc>) {
+        let to = place.cast::<MaybeUninit<u64>>();
+        // SAFETY: a value is two words, by its representation, and `place` has room for both. Volatile, so that the two
+        // stores are not made one.
+        unsafe {
+            let words = std::mem::transmute::<Value<'gc>, [MaybeUninit<u64>; 2]>(value);
+            to.write_volatile(words[0]);
+            to.add(1).write_volatile(words[1]);
+        }
+    }
+
     /// The value's type.
     #[inline]
     #[must_use]

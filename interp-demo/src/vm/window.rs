@@ -52,7 +52,7 @@ impl<'gc> Window<'gc> {
     #[inline(always)]
     pub fn set(self, reg: u8, value: Value<'gc>) {
         // SAFETY: as in `get`; no reference to the slot is alive.
-        unsafe { *self.base.add(reg as usize) = value }
+        unsafe { Value::store(self.base.add(reg as usize), value) }
     }
 
     /// A register counted from another one, which may lie beyond the operand range.
@@ -66,14 +66,14 @@ impl<'gc> Window<'gc> {
     #[inline(always)]
     pub fn set_above(self, reg: u8, more: u32, value: Value<'gc>) {
         // SAFETY: as in `get_above`.
-        unsafe { *self.base.add(reg as usize + more as usize) = value }
+        unsafe { Value::store(self.base.add(reg as usize + more as usize), value) }
     }
 
     /// The running function itself, which stands below its registers.
     #[inline(always)]
     pub fn function(self) -> Value<'gc> {
         // SAFETY: every frame's function stands below its base.
-        unsafe { *self.base.sub(1) }
+        unsafe { Value::load(self.base.sub(1)) }
     }
 }
 
@@ -94,7 +94,7 @@ impl<'gc> Constants<'gc> {
     #[inline(always)]
     pub fn get(self, index: u32) -> Value<'gc> {
         // SAFETY: the compiler's constant numbers lie within the array.
-        unsafe { *self.0.add(index as usize) }
+        unsafe { Value::load(self.0.add(index as usize)) }
     }
 
     /// A constant in place.

@@ -36,3 +36,17 @@ local r = proxy {3, 1, 2} table.sort(r) print(r[1], r[2], r[3]) table.sort(r, fu
 print(pcall(table.insert, setmetatable({}, {__len = function() return "x" end}), 1))
 print(#setmetatable({}, {__len = function() return 42 end}), pcall(table.concat, setmetatable({}, {__len = function() return 2 end})))
 print(next({}, nil), #{1, 2, 3, nil}, #{n = 1})
+
+-- A large table of which little is left, and collections between: what stays is there, the rest is nil, and can be set.
+local large = {}
+for i = 1, 70000 do large[i] = i end
+for i = 1, 70000 do if i % 1000 ~= 0 then large[i] = nil end end
+collectgarbage() collectgarbage()
+local count, sum = 0, 0
+for k, v in pairs(large) do count, sum = count + 1, sum + v collectgarbage("step") end
+print(count, sum, large[1], large[1000], large[69999], large[70000])
+for i = 1, 70000 do large[i] = large[i] or -i end
+collectgarbage()
+print(#large, large[1], large[1000], large[69999])
+for k in pairs(large) do large[k] = nil if k % 20000 == 0 then collectgarbage() end end
+print(next(large), #large)

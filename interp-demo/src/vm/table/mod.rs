@@ -13,6 +13,7 @@
 
 mod node;
 mod rehash;
+mod sparse;
 mod walk;
 mod weak;
 
@@ -108,39 +109,48 @@ impl<'gc> TableBody<'gc> {
         change(unsafe { &mut *self.nodes.get().add(i as usize) });
     }
 
+    /// Where item `i` (from 0) of the array part is, which has one.
+    #[inline(always)]
+    fn place(&self, i: u32) -> *mut Value<'gc> {
+        debug_assert!(i < self.array_len.get());
+        // SAFETY: `array_len`, which is above `i`, is the length of the array part.
+        unsafe {
+            std::hint::assert_unchecked(!self.array.is_empty());
+            self.array.as_ptr().add(i as usize).cast_mut()
+        }
+    }
+
     /// Item `i` (from 0) of the array part.
     #[inline(always)]
     fn item(&self, i: u32) -> Value<'gc> {
-        debug_assert!(i < self.array_len.get());
-        // SAFETY: `array_len` is the length of the array part.
-        unsafe { self.array.get_unchecked(i as usize) }
+        // SAFETY: there is an item, and nothing changes it meanwhile.
+        unsafe { Value::load(self.place(i)) }
     }
 
     #[inline(always)]
     fn set_item(&self, ctx: Ctx<'gc>, i: u32, value: Value<'gc>) {
-        debug_assert!(i < self.array_len.get());
-        // SAFETY: `array_len` is the length of the array part.
-        unsafe { self.array.set_unchecked(ctx.mc, i as usize, value) };
+        self.array.shade_in(ctx.mc, &value);
+        // SAFETY: there is an item; the barrier has been run, and no reference to an item is ever held.
+        unsafe { Value::store(self.place(i), value) };
     }
 
     /// The node in which the chain of `key` begins.
     #[inline]
     fn main_position(&self, key: Value<'gc>) -> u32 {
-        let mask = self.node_count() - 1;
-        let hash = match key {
-            Value::Str(string) => return string.hash() & mask,
-            Value::Int(int) => return self.int_position(int),
+        let number = match key {
+            Value::Str(string) => return string.hash() & (self.node_count() - 1),
+            Value::Int(int) => int as u64,
             Value::Nil => 0,
             Value::Bool(v) => u64::from(v),
-            Value::Float(v) => v.to_bits(),
+            Value::Float(v) => float_number(v),
             Value::Light(v) => v as u64,
-            Value::Table(v) => v.address().addr() as u64,
-            Value::Closure(v) => v.address().addr() as u64,
-            Value::Native(v) => v.address().addr() as u64,
-            Value::UserData(v) => v.address().addr() as u64,
-            Value::Thread(v) => v.address().addr() as u64,
+            Value::Table(v) => address_number(v.address()),
+            Value::Closure(v) => address_number(v.address()),
+            Value::Native(v) => address_number(v.address()),
+            Value::UserData(v) => address_number(v.address()),
+            Value::Thread(v) => address_number(v.address()),
         };
-        mix(hash) & mask
+        self.int_position(number as i64)
     }
 
     /// The node of an integer: consecutive ones get consecutive nodes, and so do those a power of two apart, as what
@@ -209,9 +219,18 @@ impl<'gc> TableBody<'gc> {
     }
 }
 
+/// A number for a float, such that floats at equal distances get numbers at equal distances: those above the lowest bit
+/// that is set. What is made in order is found in order then, which a large table's way through the caches wants.
 #[inline(always)]
-const fn mix(hash: u64) -> u32 {
-    (hash.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
+const fn float_number(float: f64) -> u64 {
+    let bits = float.to_bits();
+    (bits >> (bits.trailing_zeros() & 63)) >> 1
+}
+
+/// The same for an object: cells begin at multiples of 16.
+#[inline(always)]
+fn address_number(address: *const ()) -> u64 {
+    address.addr() as u64 >> 4
 }
 
 /// The bit of an event in `absent`; events without a bit are always looked up.

@@ -140,22 +140,27 @@ impl Node {
     }
 
     /// Whether the key is `key`, which is not nil, has no integer's value as a float, and is no short string.
-    #[inline]
+    #[inline(always)]
     pub fn is_key(&self, key: Value<'_>) -> bool {
         let parts = split(key);
         if u64::from(self.key_tag) != parts.tag {
             return false;
         }
-        match (key, self.key()) {
-            (Value::Str(key), Some(Value::Str(own))) => key == own,
-            (Value::Bool(key), _) => {
-                // SAFETY: the payload of a boolean is one byte, which is initialised.
-                key == unsafe { self.key.as_ptr().cast::<bool>().read() }
-            }
-            // SAFETY: numbers and pointers fill the payload. A NaN is no key, and the one float that equals another
-            // of different bits, zero, is an integer here.
-            _ => unsafe { self.key.assume_init() == parts.payload.assume_init() },
+        match key {
+            // SAFETY: the payload of a boolean is one byte, which is initialised.
+            Value::Bool(key) => key == unsafe { self.key.as_ptr().cast::<bool>().read() },
+            // SAFETY: numbers and pointers fill the payload. A NaN is no key, and the one float that equals another of
+            // different bits, zero, is an integer here.
+            _ if unsafe { self.key.assume_init() == parts.payload.assume_init() } => true,
+            Value::Str(key) => self.is_equal_string(key),
+            _ => false,
         }
+    }
+
+    /// Whether the key is a string with the content of `key`, and there is a value.
+    #[inline(never)]
+    fn is_equal_string(&self, key: LuaStr<'_>) -> bool {
+        matches!(self.key(), Some(Value::Str(own)) if key == own)
     }
 
     /// Whether the key is the integer `key`.

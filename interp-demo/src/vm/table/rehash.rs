@@ -191,6 +191,7 @@ impl<'gc> Table<'gc> {
                     .map_err(|_| ctx.out_of_memory())?;
             }
             body.array_len.set(array);
+            self.note_growth(ctx, old_len, array);
         }
         // SAFETY: the body is the object, and traces both parts.
         let old_nodes = unsafe { body.node_buffer.replace_in(ctx.mc, self.erase(), fresh) };
