@@ -31,6 +31,8 @@ pub struct Cell {
     pub samples: Vec<Sample>,
     /// Why others did not.
     pub failures: Vec<String>,
+    /// What the interpreter lacks, if it says that it can't run the program.
+    pub cannot: Option<String>,
 }
 
 impl Cell {
@@ -83,9 +85,13 @@ pub fn run(programs: &[Program], peers: &[Peer], rounds: usize) -> Table {
     for round in 0..rounds {
         for (program, row) in programs.iter().zip(&mut cells) {
             for peer in order(peers.len(), round) {
-                match once(program, &peers[peer]) {
-                    Ok(sample) => row[peer].samples.push(sample),
-                    Err(error) => row[peer].failures.push(error.to_string()),
+                let cell = &mut row[peer];
+                if cell.cannot.is_none() {
+                    match once(program, &peers[peer]) {
+                        Ok(Run::Done(sample)) => cell.samples.push(sample),
+                        Ok(Run::Cannot(why)) => cell.cannot = Some(why),
+                        Err(error) => cell.failures.push(error.to_string()),
+                    }
                 }
                 progress.inc(1);
             }
@@ -99,7 +105,15 @@ pub fn run(programs: &[Program], peers: &[Peer], rounds: usize) -> Table {
     }
 }
 
-fn once(program: &Program, peer: &Peer) -> Result<Sample, ChildError> {
+/// How a run ended.
+enum Run {
+    /// With figures.
+    Done(Sample),
+    /// The interpreter says that it can't run the program, and why.
+    Cannot(String),
+}
+
+fn once(program: &Program, peer: &Peer) -> Result<Run, ChildError> {
     let runner = programs::runner();
     let own = peer.arguments.iter().map(OsStr::new);
     let script = [runner.as_os_str(), program.path.as_os_str()];
@@ -110,12 +124,15 @@ fn once(program: &Program, peer: &Peer) -> Result<Sample, ChildError> {
         &[],
         TIMEOUT,
     )?;
-    Ok(Sample {
+    if let Some(why) = answer.json["cannot"].as_str() {
+        return Ok(Run::Cannot(why.to_owned()));
+    }
+    Ok(Run::Done(Sample {
         cpu_s: answer.usage.cpu_ns as f64 / 1e9,
         peak_mib: answer.json["peak_kib"].as_f64().unwrap_or(0.0) / 1024.0,
         output: answer.json["output"]
             .as_str()
             .unwrap_or_default()
             .to_owned(),
-    })
+    }))
 }

@@ -1,4 +1,4 @@
-//! Who takes part: `sleepy-lua`, and what is installed.
+//! Who takes part: `sleepy-lua`, what is installed, and what is built here.
 
 use crate::Error;
 use peers_common::cargo::BuildError;
@@ -21,7 +21,7 @@ pub struct Peer {
     pub arguments: Vec<String>,
 }
 
-/// Ours (built first, unless told not to), those that are installed, and those that were named.
+/// Ours and those of `with/` (built first, unless told not to), those that are installed, and those that were named.
 pub fn ready(also: &[String], build: bool) -> Result<Vec<Peer>, Error> {
     let mut peers = vec![Peer {
         name: OURS.to_owned(),
@@ -40,6 +40,20 @@ pub fn ready(also: &[String], build: bool) -> Result<Vec<Peer>, Error> {
             }),
             None => eprintln!("compare-lua: {binary} is not installed, and left out"),
         }
+    }
+    for (name, package) in [
+        ("mlua", "lua-mlua"),
+        ("piccolo", "lua-piccolo"),
+        ("luna", "lua-luna"),
+    ] {
+        if build {
+            peers_common::cargo::build(package)?;
+        }
+        peers.push(Peer {
+            name: name.to_owned(),
+            program: peers_common::cargo::binary(package)?,
+            arguments: Vec::new(),
+        });
     }
     for peer in also {
         let (name, path) = peer

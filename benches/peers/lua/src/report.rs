@@ -62,9 +62,11 @@ fn head(table: &Table, first: &str) -> table::Table {
 fn figures(table: &Table, kind: Kind, figure: Figure, first: &str) -> table::Table {
     let mut text = head(table, first);
     for (name, row) in rows(table, kind) {
-        let cells = row
-            .iter()
-            .map(|cell| cell.median(figure).map_or("failed".to_owned(), short));
+        let cells = row.iter().map(|cell| match cell.median(figure) {
+            Some(figure) => short(figure),
+            None if cell.cannot.is_some() => "can't run".to_owned(),
+            None => "failed".to_owned(),
+        });
         text.row(std::iter::once(name.to_owned()).chain(cells));
     }
     text
@@ -107,6 +109,7 @@ pub fn markdown(table: &Table, machine: &Machine, rounds: usize) -> String {
     }));
     let _ = writeln!(text, "{means}");
     let _ = writeln!(text, "{}", verdicts(table));
+    text.push_str(&lacking(table));
     for program in table.differing() {
         let _ = writeln!(
             text,
@@ -115,6 +118,30 @@ pub fn markdown(table: &Table, machine: &Machine, rounds: usize) -> String {
         );
     }
     text
+}
+
+/// What can't be run, by whom, and why; nothing if all run everything.
+fn lacking(table: &Table) -> String {
+    let mut text = table::Table::new(["can't run", "by", "why"]);
+    let mut any = false;
+    for (program, row) in table.programs.iter().zip(&table.cells) {
+        for (peer, cell) in table.peers.iter().zip(row) {
+            if let Some(why) = &cell.cannot {
+                any = true;
+                let why = why.lines().next().unwrap_or_default();
+                text.row([
+                    program.name.clone(),
+                    peer.name.clone(),
+                    why.replace('|', "/"),
+                ]);
+            }
+        }
+    }
+    if any {
+        format!("{text}\n")
+    } else {
+        String::new()
+    }
 }
 
 /// What was to be shown, and whether it is.
