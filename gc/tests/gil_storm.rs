@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
 use sleepy_gc::collections::GcVec;
+use sleepy_gc::idle::c_waits::{sleepy_wait_end, sleepy_wait_start};
 use sleepy_gc::idle::{Gil, GilGuard, Interest, Policy, Queue, RecvError, SendArena, Sleeper};
 use sleepy_gc::{Budget, Collect, Gc, Rootable, SendRoot};
 
@@ -67,16 +69,23 @@ fn check(arena: &Shared, slot: usize) {
     });
 }
 
+/// What threads wait for.
+struct Things {
+    queue: Queue<u64>,
+    count: Mutex<u64>,
+    counted: Condvar,
+}
+
 fn one_turn<'g>(
     gil: &'g Gil<Shared>,
     mut arena: GilGuard<'g, Shared>,
     sleeper: &mut Sleeper,
-    queue: &Queue<u64>,
+    things: &Things,
     random: &mut Random,
 ) -> GilGuard<'g, Shared> {
     let time = Duration::from_micros(random.below(300));
     let slot = random.below(SLOTS as u64) as usize;
-    match random.below(12) {
+    match random.below(15) {
         0..=3 => store(&arena, slot, random.below(1 << 40)),
         4 => check(&arena, slot),
         5 => sleeper.sleep(&mut arena, time),
@@ -85,11 +94,11 @@ fn one_turn<'g>(
             let ready = sleeper.wait_fd(&mut arena, ours.as_fd(), Interest::Readable, Some(time));
             assert!(!ready.unwrap());
         }
-        7 => match sleeper.recv(&mut arena, queue, Some(time)) {
+        7 => match sleeper.recv(&mut arena, &things.queue, Some(time)) {
             Ok(number) => store(&arena, slot, number),
             Err(error) => assert_eq!(error, RecvError::Timeout),
         },
-        8 => queue.try_send(random.below(1 << 40)).unwrap(),
+        8 => things.queue.try_send(random.below(1 << 40)).unwrap(),
         9 => {
             Gil::bump(&mut arena);
         }
@@ -97,6 +106,23 @@ fn one_turn<'g>(
             Gil::unlock_fair(arena);
             arena = gil.lock();
         }
+        11 => {
+            *sleeper.lock(&mut arena, &things.count) += 1;
+            things.counted.notify_one();
+        }
+        12 => {
+            let mut count = sleeper.lock(&mut arena, &things.count);
+            let before = *count;
+            let (condvar, same) = (&things.counted, |count: &mut u64| *count == before);
+            let is_over = sleeper.wait_while(&mut arena, condvar, &mut count, same, Some(time));
+            assert!(!is_over || *count > before);
+        }
+        13 => sleeper.call_c(&mut arena, || {
+            // SAFETY: there is nothing to call.
+            unsafe { sleepy_wait_start(None, std::ptr::null_mut()) };
+            thread::sleep(time);
+            sleepy_wait_end();
+        }),
         _ if random.below(20) == 0 => arena.verify().unwrap(),
         _ => {
             let debt = arena.allocation_debt();
@@ -119,17 +145,21 @@ fn two_hundred_threads_share_an_arena() {
         }
         slots
     })));
-    let queue = Arc::new(Queue::unbounded());
+    let things = Arc::new(Things {
+        queue: Queue::unbounded(),
+        count: Mutex::new(0),
+        counted: Condvar::new(),
+    });
     let threads: Vec<_> = (1..=THREADS)
         .map(|seed| {
-            let (gil, queue) = (Arc::clone(&gil), Arc::clone(&queue));
+            let (gil, things) = (Arc::clone(&gil), Arc::clone(&things));
             thread::spawn(move || {
                 let mut random = Random(seed * 0x9e37_79b9);
                 let mut sleeper = Sleeper::new(Policy::default());
                 let mut arena = gil.lock();
                 let mut turn = 0;
                 while end.map_or(turn < 60, |end| Instant::now() < end) {
-                    arena = one_turn(&gil, arena, &mut sleeper, &queue, &mut random);
+                    arena = one_turn(&gil, arena, &mut sleeper, &things, &mut random);
                     turn += 1;
                 }
             })
