@@ -1,16 +1,18 @@
 //! How long a thread may keep the interpreter lock while another one wants it: what a slice costs, and who waits for it.
 //!
-//! `cargo run --release -p sleepy-benches --bin slices -- [--seconds N] [--rounds N]`
+//! `cargo run --release -p sleepy-benches --bin slices -- [--seconds N] [--rounds N] [--out FILE]`
 //!
 //! Busy threads compute under the lock, and at a safe point each 20 µs give it up if it was wanted for a slice, as `sleepy-lua` does
 //! (`interp-demo/src/runtime/worker.rs`). Beside them one thread waits for a descriptor, to which another process would write every
-//! 2 ms or so, and computes 50 µs for each event. Slices take turns within a round; medians count.
+//! 2 ms or so, and computes 50 µs for each event. Slices take turns within a round; medians count. All of it has real-time priority where
+//! that is allowed, so that nothing else is measured.
 
 use std::error::Error;
 use std::hint::black_box;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -36,6 +38,9 @@ struct Options {
     /// How often each slice runs.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
+    /// Where the table goes, besides standard output.
+    #[arg(long)]
+    out: Option<PathBuf>,
 }
 
 /// What was found in one run.
@@ -59,9 +64,12 @@ fn main() -> ExitCode {
 
 fn compare(options: &Options) -> Result<()> {
     let time = Duration::from_secs(options.seconds);
-    println!(
+    let priority = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the parameters are readable; nothing depends on whether it may.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const priority) };
+    let mut text = format!(
         "{}; medians of {} rounds\n\n\
-         | busy threads | slice ms | work of the busy ones, of one alone | delay p50 ms | p99 ms |\n|---|---|---|---|---|",
+         | busy threads | slice ms | work of the busy ones, of one alone | delay p50 ms | p99 ms |\n|---|---|---|---|---|\n",
         machine::description(),
         options.rounds
     );
@@ -76,14 +84,20 @@ fn compare(options: &Options) -> Result<()> {
         }
         let alone = median(alone.into_iter());
         for (slice_us, runs) in SLICES_US.iter().zip(&runs) {
-            println!(
-                "| {busy} | {} | {:.1} % | {:.3} | {:.3} |",
+            let line = format!(
+                "| {busy} | {} | {:.1} % | {:.3} | {:.3} |\n",
                 *slice_us as f64 / 1e3,
                 median(runs.iter().map(|run| run.turns)) / alone * 100.0,
                 median(runs.iter().map(|run| run.delay_p50_us)) / 1e3,
                 median(runs.iter().map(|run| run.delay_p99_us)) / 1e3,
             );
+            eprint!("{line}");
+            text += &line;
         }
+    }
+    print!("{text}");
+    if let Some(file) = &options.out {
+        std::fs::write(file, text)?;
     }
     Ok(())
 }
@@ -107,7 +121,6 @@ fn run(busy: usize, slice: Duration, time: Duration, with_reader: bool) -> Resul
     let is_over = AtomicBool::new(false);
     let turns = AtomicU64::new(0);
     let begun = Instant::now();
-    let sent_ns = AtomicU64::new(0);
     let (mut ours, mut theirs) = UnixStream::pair()?;
     let delays = thread::scope(|scope| {
         for _ in 0..busy {
@@ -121,11 +134,11 @@ fn run(busy: usize, slice: Duration, time: Duration, with_reader: bool) -> Resul
                 loop {
                     sleeper.wait_fd(&mut guard, ours.as_fd(), Interest::Readable, None)?;
                     let now_ns = ns(begun.elapsed());
-                    if ours.read(&mut [0])? == 0 {
+                    let mut sent_ns = [0; 8];
+                    if ours.read(&mut sent_ns)? == 0 {
                         return Ok(delays);
                     }
-                    // The write publishes it.
-                    delays.record(now_ns.saturating_sub(sent_ns.load(Ordering::Relaxed)));
+                    delays.record(now_ns.saturating_sub(u64::from_ne_bytes(sent_ns)));
                     black_box(work(50, 1));
                 }
             })
@@ -137,8 +150,7 @@ fn run(busy: usize, slice: Duration, time: Duration, with_reader: bool) -> Resul
                 .wrapping_add(1);
             thread::sleep(Duration::from_micros(500 + random % 3000));
             if with_reader {
-                sent_ns.store(ns(begun.elapsed()), Ordering::Relaxed);
-                theirs.write_all(b"x")?;
+                theirs.write_all(&ns(begun.elapsed()).to_ne_bytes())?;
             }
         }
         is_over.store(true, Ordering::Relaxed);

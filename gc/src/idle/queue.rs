@@ -219,6 +219,8 @@ struct RecvWait<'q, T> {
 impl<T> Wait for RecvWait<'_, T> {
     type Event = Result<T, RecvError>;
 
+    const LOOKS_FREELY: bool = true;
+
     fn ready(&mut self) -> Option<Self::Event> {
         match self.queue.try_recv() {
             Err(RecvError::Timeout) => None,
@@ -243,6 +245,8 @@ struct SendWait<'q, T> {
 
 impl<T> Wait for SendWait<'_, T> {
     type Event = Result<(), SendError<T>>;
+
+    const LOOKS_FREELY: bool = true;
 
     fn ready(&mut self) -> Option<Self::Event> {
         match self.queue.try_send(self.item.take()?) {

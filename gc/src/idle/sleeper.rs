@@ -53,6 +53,10 @@ pub(super) trait Wait {
     /// Whether the wait is over when the loop is.
     const WHOLE: bool = true;
 
+    /// Whether [`ready`](Self::ready) costs no system call. Then it is asked first in any case: what is ready at once does not give up the
+    /// interpreter lock.
+    const LOOKS_FREELY: bool = false;
+
     /// Whether [`block`](Self::block) hears the bell.
     const HEARS: bool = false;
 
@@ -200,7 +204,7 @@ impl Sleeper {
             return self.wait_plainly(c, wait, timeout_ns);
         }
         let mut span = self.span::<W>(site, timeout_ns, false);
-        if timeout_ns == Some(0) || self.would_collect(c, &span) {
+        if timeout_ns == Some(0) || W::LOOKS_FREELY || self.would_collect(c, &span) {
             let event = self.look(wait);
             if event.is_some() || timeout_ns == Some(0) {
                 return event;
@@ -266,6 +270,11 @@ impl Sleeper {
         wait: &mut W,
         timeout_ns: Option<u64>,
     ) -> Option<W::Event> {
+        if W::LOOKS_FREELY
+            && let Some(event) = wait.ready()
+        {
+            return Some(event);
+        }
         // A wait for ever has no use for the time.
         let end_ns = timeout_ns.map(|ns| wall_ns().saturating_add(ns));
         let mut limit_ns = timeout_ns;

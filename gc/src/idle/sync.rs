@@ -116,6 +116,8 @@ struct LockWait<'m, T> {
 impl<'m, T> Wait for LockWait<'m, T> {
     type Event = MutexGuard<'m, T>;
 
+    const LOOKS_FREELY: bool = true;
+
     fn ready(&mut self) -> Option<Self::Event> {
         self.mutex.try_lock()
     }

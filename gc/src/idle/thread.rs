@@ -42,6 +42,8 @@ struct ThreadWait<'h, T> {
 impl<T> Wait for ThreadWait<'_, T> {
     type Event = ();
 
+    const LOOKS_FREELY: bool = true;
+
     const HEARS: bool = true;
 
     fn ready(&mut self) -> Option<()> {

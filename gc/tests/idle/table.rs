@@ -15,7 +15,7 @@
 //! Each runs for each kind in `waits.rs`, by itself and behind an interpreter lock. A sleep, which has no event, a notification, which can't
 //! be looked for, and waits in two halves are in `kinds.rs`, `start.rs` and `c_waits.rs`.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -87,6 +87,38 @@ fn ready_at_once_starts_steps_and_lends_nothing() {
         assert!(waiting.wait(sleeper, &mut c, None), "{}", waiting.name());
         assert_eq!(c.calls(), [], "{}", waiting.name());
     });
+}
+
+/// Where a look costs no system call, also a lock that others want is kept.
+#[test]
+fn ready_at_once_keeps_the_lock() {
+    for policy in [policy(), Policy::off()] {
+        for mut waiting in all() {
+            if !["join", "lock", "recv", "send"].contains(&waiting.name()) {
+                continue;
+            }
+            let mut sleeper = Sleeper::new(policy.clone());
+            let mut c = Subject::locked(Recorder::default());
+            let Subject::Locked(guard) = &c else {
+                unreachable!("it is locked");
+            };
+            let gil = GilGuard::gil(guard);
+            let got_it = Arc::new(AtomicBool::new(false));
+            let has_it = Arc::clone(&got_it);
+            let other = thread::spawn(move || {
+                let _guard = gil.lock();
+                has_it.store(true, Ordering::Relaxed);
+            });
+            while !gil.contended() {
+                thread::yield_now();
+            }
+            waiting.trigger()();
+            assert!(waiting.wait(&mut sleeper, &mut c, None));
+            assert!(!got_it.load(Ordering::Relaxed), "{}", waiting.name());
+            drop(c);
+            other.join().unwrap();
+        }
+    }
 }
 
 #[test]
