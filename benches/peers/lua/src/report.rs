@@ -96,7 +96,10 @@ pub fn markdown(table: &Table, machine: &Machine, rounds: usize) -> String {
     }
     let mut means = head(table, "geometric means, lua5.4 = 1");
     let line = |name: &str, of: &dyn Fn(usize) -> f64| {
-        let means = (0..table.peers.len()).map(|peer| short(of(peer)));
+        let means = (0..table.peers.len()).map(|peer| match of(peer) {
+            mean if mean > 0.0 => short(mean),
+            _ => "–".to_owned(),
+        });
         std::iter::once(name.to_owned())
             .chain(means)
             .collect::<Vec<_>>()

@@ -6,10 +6,13 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long passes between two looks at what is resident.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// How long the server may go on when all clients have gone.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The server's process; it is gone when this is dropped.
 struct Server(Child);
@@ -48,6 +51,21 @@ impl Server {
                 "no port in '{}'",
                 line.trim_end()
             ))),
+        }
+    }
+
+    /// Waits for its end, which its last client has brought about.
+    fn end(mut self) -> io::Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.0.try_wait()? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(io::Error::other(format!("the server: {status}"))),
+                None if Instant::now() > deadline => {
+                    return Err(io::Error::other("the server does not end"));
+                }
+                None => std::thread::sleep(LOOK_EVERY),
+            }
         }
     }
 
@@ -97,11 +115,14 @@ pub fn measure(entrant: &Entrant, plan: Plan, seed: u64) -> io::Result<Sample> {
         let at = (delays_ns.len() as f64 * part) as usize;
         delays_ns.get(at).map_or(0.0, |&ns| ns as f64 / 1e3)
     };
-    Ok(Sample {
+    let sample = Sample {
         mean_mib: resident.iter().sum::<f64>() / resident.len() as f64 / 1024.0,
         peak_mib: server.status_kib("VmHWM")? / 1024.0,
         cpu_us_per_request: cpu_ns as f64 / 1e3 / delays_ns.len() as f64,
         answer_p50_us: quantile(0.5),
         answer_p99_us: quantile(0.99),
-    })
+    };
+    drop(clients);
+    server.end()?;
+    Ok(sample)
 }

@@ -1,7 +1,9 @@
-//! piccolo with the standard library that it has: `lua-piccolo RUNNER SCRIPT [ARGUMENTS]`.
+//! piccolo with the standard library that it has and a few functions more ([`library`]): `lua-piccolo RUNNER SCRIPT [ARGUMENTS]`.
 //!
 //! The runner is not run, as piccolo has neither `io` nor patterns: what it does (collecting what is printed, saying it as
 //! JSON with what the process has held) is done here. What goes wrong is said as `{"cannot": "why"}`.
+
+mod library;
 
 use peers_common::proc::{peak_rss_bytes, rss_bytes};
 use piccolo::{Callback, CallbackReturn, Closure, Executor, Lua, RuntimeError, StaticError, Table};
@@ -35,6 +37,7 @@ fn run(arguments: &[String], lines: &Rc<RefCell<Vec<String>>>) -> Result<(), Sta
             arg.set(ctx, i as i64, ctx.intern(argument.as_bytes()))?;
         }
         ctx.set_global("arg", arg)?;
+        library::open(ctx)?;
         let lines = Rc::clone(lines);
         let print = Callback::from_fn(&ctx, move |_, _, mut stack| {
             let mut line = Vec::new();
