@@ -5,8 +5,9 @@ use std::env;
 fn main() {
     println!("cargo::rerun-if-changed=start.ld");
     let var = |name| env::var(name).unwrap_or_default();
-    // Other linkers may not know the script's language, and a debug build has no use for it.
-    if var("PROFILE") == "release" && var("CARGO_CFG_TARGET_OS") == "linux" {
+    let is_gnu = var("CARGO_CFG_TARGET_OS") == "linux" && var("CARGO_CFG_TARGET_ENV") == "gnu";
+    // The linkers of this target know the script's language (LLD and GNU's were tried); a debug build has no use for it.
+    if var("PROFILE") == "release" && is_gnu && var("CARGO_CFG_TARGET_ARCH") == "x86_64" {
         let folder = var("CARGO_MANIFEST_DIR");
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{folder}/start.ld");
     }

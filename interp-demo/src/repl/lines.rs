@@ -32,6 +32,9 @@ pub trait Lines {
     /// Adds a chunk to the history.
     fn remember(&mut self, text: &[u8]);
 
+    /// There were no more lines, and none is asked for any more.
+    fn end(&mut self) {}
+
     /// Tells the names that a word may be completed to.
     fn set_names(&mut self, _names: Vec<String>) {}
 }
@@ -46,6 +49,11 @@ impl Lines for Plain {
         let _ = out.write_all(prompt.as_bytes()).and_then(|()| out.flush());
         // The program may read from standard input as well, so that both have one buffer.
         Ok(read_stdin_line().map_or(Line::End, Line::Text))
+    }
+
+    fn end(&mut self) {
+        // The cursor stands behind the prompt.
+        let _ = writeln!(io::stdout());
     }
 
     fn remember(&mut self, _: &[u8]) {}

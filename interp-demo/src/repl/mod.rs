@@ -40,8 +40,7 @@ pub fn run(runtime: &mut Runtime) -> End {
             }
             Ok(Read::GivenUp) => continue,
             Ok(Read::End) => {
-                // The cursor stands behind the prompt.
-                let _ = writeln!(io::stdout());
+                lines.end();
                 return End::Done;
             }
             Err(error) => {
