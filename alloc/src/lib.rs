@@ -84,6 +84,8 @@ compile_error!("sleepy-alloc reserves address space by the gigabyte, and needs a
 mod arena;
 #[cfg(not(loom))]
 mod bitmap;
+#[cfg(not(loom))]
+mod demand;
 #[cfg(all(test, not(loom)))]
 mod faults;
 #[cfg(not(loom))]

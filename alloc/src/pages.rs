@@ -30,7 +30,7 @@ use crate::arena::{self, Slice, UNITS_PER_SLICE};
 use crate::os;
 use crate::page::{Kind, Page};
 use crate::poison;
-use crate::units::mask_of;
+use crate::units::{UnitMask, mask_of};
 use allocator_api2::alloc::AllocError;
 use core::ops::Range;
 use core::ptr::{self, NonNull};
@@ -45,6 +45,8 @@ pub struct SliceRun {
     pub ptr: NonNull<u8>,
     /// The memory is known to be zero.
     pub zeroed: bool,
+    /// Units from the start on that may be resident: those behind them were given back, or never touched.
+    pub dirty_units: usize,
 }
 
 impl Heap {
@@ -55,12 +57,23 @@ impl Heap {
     /// # Errors
     /// When the OS gives no memory, or `slices` is 0.
     pub fn alloc_slices(&self, slices: usize) -> Result<SliceRun, AllocError> {
+        self.alloc_slices_for(slices, UNITS_PER_SLICE)
+    }
+
+    /// As [`Self::alloc_slices`]. Of a run of one slice, only the first `units` will be used for now: memory that is resident
+    /// already is chosen accordingly.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn alloc_slices_for(&self, slices: usize, units: usize) -> Result<SliceRun, AllocError> {
         if slices == 0 {
             return Err(AllocError);
         }
         let heap = self.own();
         let bytes = slices.checked_mul(SLICE_BYTES).ok_or(AllocError)?;
-        let run = if arena::fits(slices, 1) {
+        let run = if slices == 1 {
+            arena::claim_fitting(units)
+        } else if arena::fits(slices, 1) {
             arena::claim(slices, 1)
         } else {
             arena::huge::map(bytes, 1)
@@ -74,6 +87,7 @@ impl Heap {
         Ok(SliceRun {
             ptr: run.ptr,
             zeroed: run.zeroed,
+            dirty_units: run.dirty_units,
         })
     }
 
@@ -103,15 +117,38 @@ impl Heap {
     /// - `run` is the start of a run of this heap, and `units` lies inside it.
     /// - Nobody uses these units until [`Self::take_units`] has taken them back.
     pub unsafe fn release_units(&self, run: NonNull<u8>, units: Range<usize>) {
+        let tick = arena::tick();
+        // SAFETY: the caller's contract.
+        unsafe { self.release_by(run, units, |slice, units| slice.release(units, tick)) };
+    }
+
+    /// As [`Self::release_units`], of units that are not resident: behind the run's [`dirty_units`](SliceRun::dirty_units), and not
+    /// touched since. There is nothing to give back, so that nobody is called for it.
+    ///
+    /// # Safety
+    /// - As for [`Self::release_units`].
+    /// - Nobody has written to these units since the run was allocated.
+    pub unsafe fn release_untouched_units(&self, run: NonNull<u8>, units: Range<usize>) {
+        // SAFETY: the caller's contract.
+        unsafe { self.release_by(run, units, Slice::release_untouched) };
+    }
+
+    /// # Safety
+    /// As for [`Self::release_units`].
+    unsafe fn release_by(
+        &self,
+        run: NonNull<u8>,
+        units: Range<usize>,
+        release: impl Fn(Slice, UnitMask) -> usize,
+    ) {
         let heap = self.own();
         // SAFETY: the run lies in an arena.
         let page = unsafe { run_page(run) };
         if page.slice().arena.is_huge() {
             return;
         }
-        let tick = arena::tick();
         let released: usize = parts(page, units)
-            .map(|(slice, units)| slice.release(mask_of(units), tick))
+            .map(|(slice, units)| release(slice, mask_of(units)))
             .sum();
         let bytes = released * UNIT_BYTES;
         page.block_bytes.set(page.block_bytes.get() - bytes);

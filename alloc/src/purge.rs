@@ -10,12 +10,10 @@ use crate::units::{UnitMask, Word};
 
 /// Ticks after which released memory goes.
 pub(crate) const AGE_TICKS: u32 = 2;
-/// Ticks after which memory goes that was reused before it could be purged the last time: a request loop's.
-const REUSED_AGE_TICKS: u32 = 5;
-/// Bytes of reused memory that may stay so long.
-const REUSED_KEPT_BYTES: usize = 4 << 20;
 /// A heap with fewer free bytes than this, above what its last sweep had to leave, has nothing to give.
 pub(crate) const GATE_BYTES: usize = 64 << 10;
+/// As many free bytes in a heap are worth a wake at a park: less than this is a page or two that were used for a moment.
+pub(crate) const DIRT_WAKE_BYTES: usize = 256 << 10;
 /// Released bytes anywhere that are worth a wake at a park.
 pub(crate) const PENDING_GATE_BYTES: usize = 256 << 10;
 /// A turn that gave back less than this to a program that goes on working makes the next one come later.
@@ -34,7 +32,10 @@ pub(crate) struct Due {
     all: bool,
     /// What the delay of the options makes of [`AGE_TICKS`].
     age_ticks: u32,
-    reused_kept_bytes: usize,
+    /// Bytes that stay however old they are: see [`crate::demand`].
+    keep_bytes: usize,
+    /// Of these, what the pass has found.
+    held_bytes: usize,
     /// Bytes that could go and are too young.
     left_bytes: usize,
     /// Units were seen that were released since the turn before.
@@ -52,12 +53,18 @@ impl Due {
             tick,
             all: false,
             age_ticks,
-            reused_kept_bytes: 0,
+            keep_bytes: 0,
+            held_bytes: 0,
             left_bytes: 0,
             saw_young: false,
             stuck_bytes: 0,
             os_page_units: (os_page_bytes / UNIT_BYTES) as u32,
         }
+    }
+
+    /// The same, with so many bytes left however old they are.
+    pub(crate) fn keeping(self, keep_bytes: usize) -> Self {
+        Self { keep_bytes, ..self }
     }
 
     /// A pass that takes everything.
@@ -78,14 +85,12 @@ impl Due {
         let age = word.age(self.tick);
         self.saw_young |= age <= 1;
         let free_bytes = free.count_ones() as usize * UNIT_BYTES;
-        let is_kept = word.reused()
-            && age < REUSED_AGE_TICKS
-            && self.reused_kept_bytes + free_bytes <= REUSED_KEPT_BYTES;
-        if is_kept {
-            self.reused_kept_bytes += free_bytes;
-        }
-        if is_kept || age < self.age_ticks {
+        if age < self.age_ticks {
             self.left_bytes += free_bytes;
+            return 0;
+        }
+        if self.held_bytes + free_bytes <= self.keep_bytes {
+            self.held_bytes += free_bytes;
             return 0;
         }
         free
@@ -101,9 +106,14 @@ impl Due {
         self.saw_young
     }
 
-    /// Bytes that the pass has left because they are too young.
+    /// Bytes that the pass has left because they are too young, beyond what would stay if they were not.
     pub(crate) fn left_bytes(&self) -> usize {
-        self.left_bytes
+        (self.left_bytes + self.held_bytes).saturating_sub(self.keep_bytes)
+    }
+
+    /// Bytes that the pass has left because they are kept, or would be if they were old.
+    pub(crate) fn held_bytes(&self) -> usize {
+        (self.left_bytes + self.held_bytes).min(self.keep_bytes)
     }
 }
 
@@ -237,19 +247,16 @@ mod tests {
     }
 
     #[test]
-    fn a_few_megabytes_of_reused_memory_stay_longer() {
-        let word = Word::USED
-            .release(ALL_UNITS, 0)
-            .claim()
-            .unwrap()
-            .release(ALL_UNITS, 7);
-        let mut due = Due::by_age(9, 1, 4096);
-        let kept = (0..100).take_while(|_| due.units(word) == 0).count();
-        assert_eq!(kept * crate::arena::SLICE_BYTES, REUSED_KEPT_BYTES);
-        assert_eq!(
-            Due::by_age(7 + REUSED_AGE_TICKS, 1, 4096).units(word),
-            ALL_UNITS
-        );
+    fn what_is_kept_is_left_and_nothing_to_come_back_for() {
+        let old = Word::USED.release(ALL_UNITS, 7);
+        let mut due = Due::by_age(9, 1, 4096).keeping(3 * crate::arena::SLICE_BYTES);
+        let given = (0..5).filter(|_| due.units(old) == ALL_UNITS).count();
+        assert_eq!((given, due.left_bytes()), (2, 0));
+        assert_eq!(due.held_bytes(), 3 * crate::arena::SLICE_BYTES);
+        // The young will be kept when they are old, as far as there is room.
+        let mut due = Due::by_age(8, 1, 4096).keeping(3 * crate::arena::SLICE_BYTES);
+        assert!((0..5).all(|_| due.units(old) == 0));
+        assert_eq!(due.left_bytes(), 2 * crate::arena::SLICE_BYTES);
     }
 
     #[test]

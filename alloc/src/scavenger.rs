@@ -6,8 +6,8 @@
 //! needs one.
 //!
 //! A turn: look at every heap (do what owners of parked ones have left, sweep those that are due and parked), then give back every unit that is due (see
-//! [`crate::flight`]), then ask the policy when to come back. When a turn finds nothing it leaves the schedule, looks
-//! once more, and sleeps until it is woken; see [`crate::schedule`].
+//! [`crate::flight`]) and not kept (see [`crate::demand`]), then ask the policy when to come back. When a turn finds nothing it leaves the schedule, looks
+//! once more, and sleeps until it is woken, or until what is kept may go; see [`crate::schedule`].
 //!
 //! | `STATE` | meaning |
 //! |---|---|
@@ -16,6 +16,7 @@
 //! | `PRESENT` | it runs |
 //! | `REFUSED` | the OS gives no thread: parks do a bounded part of the work themselves |
 
+use crate::demand::Demand;
 use crate::heap::inner::{self, Inner};
 use crate::pace::Pace;
 use crate::purge::{self, Due, HeapPlan, Turn};
@@ -125,6 +126,7 @@ fn start() {
 
 /// In the child of a fork, which has no scavenger.
 pub(crate) fn reset() {
+    arena::set_kept_bytes(0);
     STATE.store(ABSENT, Ordering::Relaxed);
     SCHEDULE.reset();
 }
@@ -132,9 +134,11 @@ pub(crate) fn reset() {
 extern "C" fn main(_: *mut libc::c_void) -> *mut libc::c_void {
     os::name_thread(c"sleepy-scavenge");
     let mut in_a_row = 0;
+    let (mut watch, mut demand) = (arena::Watch::new(), Demand::new());
     loop {
         SCHEDULE.begin_turn();
-        let turn = Turn { in_a_row, ..turn() };
+        let (turn, held_bytes) = turn(&mut watch, &mut demand);
+        let turn = Turn { in_a_row, ..turn };
         let period_ns =
             purge::next_turn_ns(turn, options::purge_delay_ns(), options::min_interval_ns());
         in_a_row = in_a_row.saturating_add(1);
@@ -146,16 +150,18 @@ extern "C" fn main(_: *mut libc::c_void) -> *mut libc::c_void {
             None if SCHEDULE.leave() => {}
             None => {
                 stats::SCAVENGER_SLEEPS.add(1);
-                SCHEDULE.sleep();
+                SCHEDULE.sleep(demand.look_again_ns(os::now_ns(), held_bytes));
                 in_a_row = 0;
             }
         }
     }
 }
 
-/// Looks at everything once.
-fn turn() -> Turn {
+/// Looks at everything once. What it did, and how much it has kept.
+fn turn(watch: &mut arena::Watch, demand: &mut Demand) -> (Turn, usize) {
     let now_ns = os::now_ns();
+    let keep_bytes = demand.begin_turn(now_ns, watch.begin_turn());
+    arena::set_kept_bytes(keep_bytes);
     let tick = arena::advance_tick(now_ns, options::purge_delay_ns());
     stats::SCAVENGER_TURNS.add(1);
     let mut turn = Turn::default();
@@ -163,15 +169,18 @@ fn turn() -> Turn {
         look_at(heap, now_ns, &mut turn);
     }
     look_at_unowned(now_ns, &mut turn);
-    let mut due = Due::by_age(tick, options::purge_delay_ns(), os::page_bytes());
+    let mut due =
+        Due::by_age(tick, options::purge_delay_ns(), os::page_bytes()).keeping(keep_bytes);
     let before_bytes = arena::pending_bytes();
     turn.gave_bytes = flight::pass(&mut due, usize::MAX);
     let came_bytes = (arena::pending_bytes() + turn.gave_bytes).saturating_sub(before_bytes);
     turn.pending_bytes = due.left_bytes() + came_bytes;
     turn.busy |= due.saw_young();
     arena::set_stuck_bytes(due.stuck_bytes());
+    demand.end_turn(turn.gave_bytes);
+    watch.end_turn();
     turn.work_ns = os::now_ns() - now_ns;
-    turn
+    (turn, due.held_bytes())
 }
 
 fn look_at(heap: &'static Inner, now_ns: u64, turn: &mut Turn) {
@@ -272,13 +281,17 @@ pub(crate) fn lend(heap: &'static Inner, let_go: impl FnOnce()) -> bool {
     if heap.sweep_wanted.load(Ordering::Relaxed) {
         heap.sweep_slice();
     }
-    let is_dirty = heap.dirt() + heap.hook.bytes() >= purge::GATE_BYTES;
+    let (dirt_bytes, left_bytes) = (heap.dirt(), heap.hook.bytes());
+    let is_dirty = dirt_bytes + left_bytes >= purge::GATE_BYTES;
+    let is_worth_a_wake = dirt_bytes >= purge::DIRT_WAKE_BYTES
+        || left_bytes >= purge::GATE_BYTES
+        || purgeable_bytes() >= purge::PENDING_GATE_BYTES;
     if is_dirty {
         let_go();
         heap.park.lend();
     }
     // After the heap is lent: see `schedule`.
-    if (is_dirty || purgeable_bytes() >= purge::PENDING_GATE_BYTES) && call() {
+    if is_worth_a_wake && call() {
         stats::PARK_WAKES.add(1);
     }
     is_dirty

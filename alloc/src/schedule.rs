@@ -15,7 +15,7 @@
 //! | `mark` | `wake` | the scavenger |
 //! |---|---|---|
 //! | 1 | 0 | sleeps for a period at most, then takes a turn |
-//! | 0 | 0 | sleeps until it is woken |
+//! | 0 | 0 | sleeps until it is woken, or until what it keeps may go |
 //! | any | 1 | will take a turn at once |
 
 use crate::sync::{AtomicU32, Futex, Ordering, sequential};
@@ -81,9 +81,9 @@ impl Schedule {
         was_marked
     }
 
-    /// The scavenger, which has given no promise, sleeps until it is woken.
-    pub fn sleep(&self) {
-        self.wake.wait(CLEAR, None);
+    /// The scavenger, which has given no promise, sleeps until it is woken, or for so long at most.
+    pub fn sleep(&self, limit_ns: Option<u64>) {
+        self.wake.wait(CLEAR, limit_ns);
     }
 
     /// Back to the beginning, in the child of a fork, where no scavenger runs.

@@ -1,7 +1,6 @@
 //! The state of the sixteen 4 KiB units of a slice: one atomic word, on which owner and purger agree without a lock.
 //!
 //! ```text
-//! 63        reused  the slice was claimed again before it was purged
 //! 62..48    stamp   the tick in which units were released last
 //! 47..32    PURGED  given back to the OS: reads as zero
 //! 31..16    FLIGHT  being given back: nobody may use these units
@@ -10,7 +9,7 @@
 //!
 //! | unit in | state | who may move it on |
 //! |---|---|---|
-//! | no lane | used by the owner of the slice | owner: release |
+//! | no lane | used by the owner of the slice | owner: release, straight to PURGED if it has not touched them |
 //! | FREE | released | owner: take; purger: start a flight |
 //! | FLIGHT | `madvise` runs | the purger that started it: land |
 //! | PURGED | given back | owner: take |
@@ -29,7 +28,6 @@ const FLIGHT_SHIFT: u32 = LANE_BITS;
 const PURGED_SHIFT: u32 = 2 * LANE_BITS;
 const STAMP_SHIFT: u32 = 3 * LANE_BITS;
 const STAMP_MASK: u64 = 0x7fff;
-const REUSED: u64 = 1 << 63;
 
 /// A set of units of one slice, bit by bit.
 pub(crate) type UnitMask = u16;
@@ -73,17 +71,13 @@ impl Word {
         self.free() | self.flight() | self.purged()
     }
 
-    pub(crate) fn reused(self) -> bool {
-        self.0 & REUSED != 0
-    }
-
     /// Ticks since the last release.
     pub(crate) fn age(self, tick: u32) -> u32 {
         (u64::from(tick).wrapping_sub(self.0 >> STAMP_SHIFT) & STAMP_MASK) as u32
     }
 
     fn lanes(self, free: UnitMask, flight: UnitMask, purged: UnitMask) -> Self {
-        let rest = self.0 & (REUSED | STAMP_MASK << STAMP_SHIFT);
+        let rest = self.0 & STAMP_MASK << STAMP_SHIFT;
         Self(
             rest | u64::from(free)
                 | u64::from(flight) << FLIGHT_SHIFT
@@ -102,6 +96,12 @@ impl Word {
             .stamped(tick)
     }
 
+    /// The owner gives up `units` that it has not touched since they were known to be zero.
+    pub(crate) fn release_untouched(self, units: UnitMask) -> Self {
+        let fresh = units & !self.unused();
+        self.lanes(self.free(), self.flight(), self.purged() | fresh)
+    }
+
     /// The owner takes `units` back; `None` while one of them is in flight.
     pub(crate) fn take(self, units: UnitMask) -> Option<Self> {
         if self.flight() & units != 0 {
@@ -112,14 +112,7 @@ impl Word {
 
     /// The whole slice goes to a new owner; `None` while a unit is in flight.
     pub(crate) fn claim(self) -> Option<Self> {
-        if self.flight() != 0 {
-            return None;
-        }
-        Some(if self.free() != 0 {
-            Self(REUSED)
-        } else {
-            Self(0)
-        })
+        (self.flight() == 0).then_some(Self(0))
     }
 
     /// The purger takes `units`, all of which are free, to give them back.
@@ -131,8 +124,7 @@ impl Word {
     /// The purger is done with `units`. (Where the OS refused, `Slice::land` sees to it that nothing counts as zero.)
     pub(crate) fn land(self, units: UnitMask) -> Self {
         debug_assert_eq!(units & !self.flight(), 0);
-        let landed = self.lanes(self.free(), self.flight() & !units, self.purged() | units);
-        Self(landed.0 & !REUSED)
+        self.lanes(self.free(), self.flight() & !units, self.purged() | units)
     }
 }
 
@@ -166,6 +158,12 @@ impl UnitWord {
     pub(crate) fn release(&self, units: UnitMask, tick: u32) -> UnitMask {
         self.change(|word| Some(word.release(units, tick)))
             .map_or(0, |(old, new)| new.free() & !old.free())
+    }
+
+    /// See [`Word::release_untouched`]. Gives the units that were in no lane.
+    pub(crate) fn release_untouched(&self, units: UnitMask) -> UnitMask {
+        self.change(|word| Some(word.release_untouched(units)))
+            .map_or(0, |(old, new)| new.purged() & !old.purged())
     }
 
     /// See [`Word::take`]. Gives the word before.
@@ -221,10 +219,10 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_waits_for_a_flight_and_remembers_reuse() {
+    fn a_claim_waits_for_a_flight() {
         let free = Word::USED.release(ALL_UNITS, 1);
         assert_eq!(free.depart(1).claim(), None);
-        assert!(free.claim().unwrap().reused());
+        assert_eq!(free.claim(), Some(Word::USED));
         let purged = free.depart(ALL_UNITS).land(ALL_UNITS);
         assert_eq!(purged.claim(), Some(Word::USED));
     }
@@ -232,7 +230,7 @@ mod tests {
     proptest! {
         #[test]
         fn lanes_stay_disjoint_and_units_are_where_the_oracle_says(
-            steps in prop::collection::vec((0u8..4, any::<u16>(), any::<u32>()), 1..60)
+            steps in prop::collection::vec((0u8..5, any::<u16>(), any::<u32>()), 1..60)
         ) {
             let mut word = Word::USED;
             // 0 used, 1 free, 2 flight, 3 purged
@@ -252,6 +250,12 @@ mod tests {
                         if let Some(taken) = taken {
                             word = taken;
                             (0..16).filter(|&unit| chosen(unit)).for_each(|unit| oracle[unit] = 0);
+                        }
+                    }
+                    4 => {
+                        word = word.release_untouched(units);
+                        for unit in (0..16).filter(|&unit| chosen(unit)) {
+                            if oracle[unit] == 0 { oracle[unit] = 3 }
                         }
                     }
                     2 => {

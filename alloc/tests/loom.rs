@@ -207,7 +207,7 @@ fn scavenge(heap: &Lent, schedule: &Schedule) {
             promised = true;
             schedule.sleep_for(1);
         } else if !schedule.leave() {
-            schedule.sleep();
+            schedule.sleep(None);
         }
     }
 }

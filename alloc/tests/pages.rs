@@ -103,3 +103,24 @@ fn whole_pages_of_a_range_are_blanked_and_nothing_else() {
     // SAFETY: the run is live, and given up here.
     unsafe { heap.free_slices(run.ptr, 2) };
 }
+
+#[test]
+fn what_was_never_touched_is_released_and_taken_back_like_the_rest() {
+    const UNITS: usize = SLICE_BYTES / UNIT_BYTES;
+    let heap = Heap::new().unwrap();
+    let run = heap.alloc_slices_for(1, 2).unwrap();
+    let from = run.dirty_units.max(2);
+    assert!(from <= UNITS);
+    // SAFETY: the run is this heap's; its units are not used while released, and those from `from` on were not touched.
+    unsafe {
+        run.ptr.write_bytes(1, 2 * UNIT_BYTES);
+        heap.release_untouched_units(run.ptr, from..UNITS);
+        assert_eq!(heap.live_bytes(), from * UNIT_BYTES);
+        assert_eq!(heap.committed_bytes(), from * UNIT_BYTES);
+        assert!(heap.take_units(run.ptr, from..UNITS));
+        assert_eq!(heap.live_bytes(), SLICE_BYTES);
+        run.ptr.add(from * UNIT_BYTES).write_bytes(1, UNIT_BYTES);
+        heap.free_slices(run.ptr, 1);
+    }
+    assert_eq!((heap.live_bytes(), heap.committed_bytes()), (0, 0));
+}

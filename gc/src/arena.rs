@@ -407,7 +407,9 @@ where
     }
 
     fn wants_cycle(&self, _hint: &IdleHint) -> bool {
-        !self.has_work() && Policy::wants_cycle(self.context.allocated_since_start())
+        let new_bytes = self.context.allocated_since_start();
+        let old_bytes = self.context.promoted_bytes();
+        !self.has_work() && Policy::wants_cycle(new_bytes.saturating_add(old_bytes))
     }
 
     fn hint(&self) -> IdleHint {
@@ -415,6 +417,8 @@ where
             allocated_bytes_since_cycle: self.context.allocated_since_start(),
             live_bytes: self.context.live_bytes(),
             cycles: self.metrics().cycles(),
+            young_next: self.context.is_young_next(),
+            promoted_bytes: self.context.promoted_bytes(),
             ..IdleHint::default()
         }
     }
@@ -428,6 +432,11 @@ where
     }
 
     fn start_cycle(&mut self) {
+        self.context.start_cycle(crate::metrics::Cause::Idle);
+    }
+
+    fn start_full_cycle(&mut self) {
+        self.context.ask_full();
         self.context.start_cycle(crate::metrics::Cause::Idle);
     }
 

@@ -22,6 +22,7 @@ pub(crate) fn map(bytes: usize, align: usize) -> Option<Run> {
     let arena = Arena::map_head(bytes + index * SLICE_BYTES)?;
     Some(Run {
         ptr: Slice { arena, index }.start(),
+        dirty_units: 0,
         zeroed: true,
     })
 }

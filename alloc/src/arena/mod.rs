@@ -14,6 +14,7 @@
 //! a used one, is kept by its unit word, and `pending` marks the slices where the purger has something to do: so the
 //! purger needs no claim on a heap, and an owner that finds a slice in flight takes another.
 
+mod fit;
 pub(crate) mod huge;
 mod layout;
 mod pending;
@@ -21,18 +22,20 @@ mod places;
 mod slice;
 
 pub(crate) use pending::{
-    advance_tick, pending_bytes, purgeable_bytes, recount, set_stuck_bytes, tick,
+    Watch, advance_tick, pending_bytes, purgeable_bytes, recount, set_kept_bytes, set_stuck_bytes,
+    tick,
 };
 pub(crate) use slice::Slice;
 
 use crate::bitmap::{BITS, Bitmap};
 use crate::lock::RawLock;
 use crate::numa::{self, NodeCell};
-use crate::units::ALL_UNITS;
+use crate::units::{ALL_UNITS, UnitMask, mask_of};
 use crate::unowned::map::Maps;
 use crate::{options, os};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use fit::Fit;
 use layout::{ARENA_BYTES, FIRST, MAX_SLICES};
 
 /// Bytes in a slice, the unit in which an arena is cut.
@@ -87,6 +90,9 @@ struct Rest {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     pub(crate) ptr: NonNull<u8>,
+    /// Units from the start on that may hold anything, and memory. Those behind them are not resident, and zero if `zeroed` is said
+    /// of any.
+    pub(crate) dirty_units: usize,
     /// The memory is known to be zero.
     pub(crate) zeroed: bool,
 }
@@ -180,7 +186,8 @@ impl Arena {
     /// Claims a run that starts at a multiple of `align` slices. Needs the claim lock.
     fn claim(&'static self, count: usize, align: usize) -> Option<Run> {
         let low = self.low.load(Ordering::Relaxed);
-        let found = self.claim_from(low as usize, count, align);
+        let units = count * UNITS_PER_SLICE;
+        let found = self.claim_from(low as usize, count, align, units);
         if count == 1
             && let Some((start, _)) = found
         {
@@ -195,7 +202,7 @@ impl Arena {
         // So before the arena counts as full the whole of it is searched.
         let found = found.or_else(|| {
             if low as usize > FIRST {
-                self.claim_from(FIRST, count, align)
+                self.claim_from(FIRST, count, align, units)
             } else {
                 None
             }
@@ -203,7 +210,32 @@ impl Arena {
         found.map(|(_, run)| run)
     }
 
-    fn claim_from(&'static self, from: usize, count: usize, align: usize) -> Option<(usize, Run)> {
+    /// Claims the free slice whose resident part comes nearest to the units that will be used. Needs the claim lock.
+    fn claim_fitting(&'static self, units: usize) -> Option<Run> {
+        let (low, high) = (self.low.load(Ordering::Relaxed) as usize, self.high());
+        // One slice that was never claimed is as good as any.
+        let end = (high + 1).min(self.slices.load(Ordering::Relaxed) as usize);
+        let mut fit = Fit::new(units);
+        let mut from = low;
+        while let Some(index) = self.free.first_set(from, end) {
+            let word = Slice { arena: self, index }.units().load();
+            if fit.is_found(index, word) {
+                break;
+            }
+            from = index + 1;
+        }
+        let run = self.claim_from(fit.best()?, 1, 1, units);
+        run.map(|(_, run)| run)
+    }
+
+    /// Claims the first run from a slice on, of which the first `units` will be used.
+    fn claim_from(
+        &'static self,
+        from: usize,
+        count: usize,
+        align: usize,
+        units: usize,
+    ) -> Option<(usize, Run)> {
         let end = self.slices.load(Ordering::Relaxed) as usize;
         let mut from = from;
         loop {
@@ -211,14 +243,19 @@ impl Arena {
             self.free.clear(start..start + count);
             self.high
                 .fetch_max((start + count) as u32, Ordering::Relaxed);
-            match self.claim_units(start, count) {
-                Ok(zeroed) => {
+            match self.claim_units(start, count, units) {
+                Ok(dirty_units) => {
                     let ptr = Slice {
                         arena: self,
                         index: start,
                     }
                     .start();
-                    return Some((start, Run { ptr, zeroed }));
+                    let run = Run {
+                        ptr,
+                        dirty_units,
+                        zeroed: is_zeroed(dirty_units),
+                    };
+                    return Some((start, run));
                 }
                 Err(in_flight) => {
                     self.free.set(start..start + count);
@@ -228,20 +265,35 @@ impl Arena {
         }
     }
 
-    /// Claims the unit words of slices whose free bits were cleared; an error names the slice that is in flight.
-    fn claim_units(&'static self, start: usize, count: usize) -> Result<bool, usize> {
-        let mut dirty_units = 0;
+    /// Claims the unit words of slices whose free bits were cleared, and of which the first `units` will be used; tells how many units there are up to the last dirty one. An
+    /// error names the slice that is in flight.
+    fn claim_units(
+        &'static self,
+        start: usize,
+        count: usize,
+        units: usize,
+    ) -> Result<usize, usize> {
+        let (mut dirty_units, mut returned_units, mut dirty_end) = (0, 0, 0);
         let mut in_flight = None;
         for index in start..start + count {
             match (Slice { arena: self, index }).units().claim() {
-                Some(before) => dirty_units += before.free().count_ones(),
+                Some(before) => {
+                    dirty_units += before.free().count_ones();
+                    let last = UnitMask::BITS - before.free().leading_zeros();
+                    if last != 0 {
+                        dirty_end = (index - start) * UNITS_PER_SLICE + last as usize;
+                    }
+                    let used = units.saturating_sub((index - start) * UNITS_PER_SLICE);
+                    let used = mask_of(0..used.min(UNITS_PER_SLICE));
+                    returned_units += (before.purged() & used).count_ones();
+                }
                 None => {
                     in_flight = Some(index);
                     break;
                 }
             }
         }
-        pending::settle(dirty_units);
+        pending::take(dirty_units, returned_units);
         if let Some(in_flight) = in_flight {
             // What was purged before counts as dirty now: it is given back once more, which is rare and harmless.
             for index in start..in_flight {
@@ -249,7 +301,7 @@ impl Arena {
             }
             return Err(in_flight);
         }
-        Ok(dirty_units == 0 && pending::is_zero_when_purged())
+        Ok(dirty_end)
     }
 
     /// Claims the `count` slices from `start` on if all are free; tells whether they are zero. Needs the claim lock.
@@ -258,11 +310,11 @@ impl Arena {
         self.free.find_run(start, end, count, 1)?;
         self.free.clear(start..end);
         self.high.fetch_max(end as u32, Ordering::Relaxed);
-        let claimed = self.claim_units(start, count);
+        let claimed = self.claim_units(start, count, count * UNITS_PER_SLICE);
         if claimed.is_err() {
             self.free.set(start..end);
         }
-        claimed.ok()
+        claimed.ok().map(is_zeroed)
     }
 
     /// Gives a run back. Its contents are lost.
@@ -311,6 +363,25 @@ impl Arena {
         }
         Some(arena)
     }
+}
+
+/// Claims one slice, of which so many units will be used: of those at hand the one that wastes least.
+///
+/// Units that are resident and will not be used can't serve anybody else while the slice is claimed, and units that will be used
+/// and are not resident cost a page fault each.
+pub(crate) fn claim_fitting(units: usize) -> Option<Run> {
+    let here = numa::here();
+    CLAIM.lock();
+    let run = arenas()
+        .filter(|arena| here.is_near(arena.node.get()))
+        .find_map(|arena| arena.claim_fitting(units));
+    CLAIM.unlock();
+    run.or_else(|| claim(1, 1))
+}
+
+/// Whether claimed memory is zero of which so many units may be dirty.
+fn is_zeroed(dirty_units: usize) -> bool {
+    dirty_units == 0 && pending::is_zero_when_purged()
 }
 
 /// All arenas, newest first.

@@ -1,7 +1,8 @@
 //! The figures that pace purging, for all arenas together.
 
 use super::{Arena, UNIT_BYTES, arenas, huge};
-use crate::purge;
+use crate::demand::Seen;
+use crate::{os, purge};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Bytes in units that are free and not given back. Sequentially consistent: see [`crate::schedule`].
@@ -14,6 +15,16 @@ static TICK_BEGAN_NS: AtomicU64 = AtomicU64::new(0);
 /// Set when the OS refused to take memory back; from then on no purged unit counts as zero. Relaxed: it is set before
 /// the units land, and read after a claim that acquired the landing.
 static REFUSED: AtomicBool = AtomicBool::new(false);
+/// All bytes ever released. Relaxed, as the others below: the purger's evidence of what the program does.
+static RELEASED_BYTES: AtomicUsize = AtomicUsize::new(0);
+/// Bytes that had been given back and were taken again, since the purger asked last.
+static RETURNED_BYTES: AtomicUsize = AtomicUsize::new(0);
+/// When the first of them were.
+static RETURNED_AT_NS: AtomicU64 = AtomicU64::new(0);
+/// The least that was pending since the purger asked last. Two that lower it at once may leave the higher value.
+static LOW_BYTES: AtomicUsize = AtomicUsize::new(0);
+/// What the purger keeps for the program, however old it is. Relaxed: a threshold.
+static KEPT_BYTES: AtomicUsize = AtomicUsize::new(0);
 /// The part of the pending bytes that can't be given back, because it is less than an OS page in each place. Relaxed: the
 /// purger's last count.
 static STUCK_BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -21,18 +32,72 @@ static STUCK_BYTES: AtomicUsize = AtomicUsize::new(0);
 /// Bytes were released.
 pub(super) fn add(bytes: usize) {
     PENDING_BYTES.fetch_add(bytes, Ordering::SeqCst);
+    RELEASED_BYTES.fetch_add(bytes, Ordering::Relaxed);
 }
 
-/// Bytes were taken back, claimed or given back.
+/// Bytes were given back.
 pub(super) fn sub(bytes: usize) {
-    PENDING_BYTES.fetch_sub(bytes, Ordering::SeqCst);
+    if bytes != 0 {
+        PENDING_BYTES.fetch_sub(bytes, Ordering::SeqCst);
+    }
 }
 
-/// Takes units off the pending figure.
-pub(super) fn settle(units: u32) {
+/// Takes units that a heap uses again off the pending figure; `returned` more had been given back.
+pub(super) fn take(units: u32, returned: u32) {
     if units != 0 {
-        sub(units as usize * UNIT_BYTES);
+        let bytes = units as usize * UNIT_BYTES;
+        let left = PENDING_BYTES.fetch_sub(bytes, Ordering::SeqCst);
+        let left = (left.wrapping_sub(bytes) as isize).max(0) as usize;
+        if left < LOW_BYTES.load(Ordering::Relaxed) {
+            LOW_BYTES.store(left, Ordering::Relaxed);
+        }
     }
+    if returned != 0 {
+        let bytes = returned as usize * UNIT_BYTES;
+        if RETURNED_BYTES.fetch_add(bytes, Ordering::Relaxed) == 0 {
+            RETURNED_AT_NS.store(os::now_ns(), Ordering::Relaxed);
+        }
+    }
+}
+
+/// The purger's memory of what it has seen.
+#[derive(Default)]
+pub(crate) struct Watch {
+    released_bytes: usize,
+    pending_bytes: usize,
+}
+
+impl Watch {
+    pub(crate) const fn new() -> Self {
+        Self {
+            released_bytes: 0,
+            pending_bytes: 0,
+        }
+    }
+
+    /// What has happened since [`Self::end_turn`]. What comes while the purger looks is the next turn's.
+    pub(crate) fn begin_turn(&self) -> Seen {
+        let low_bytes = LOW_BYTES.load(Ordering::Relaxed);
+        let returned_at_ns = RETURNED_AT_NS.load(Ordering::Relaxed);
+        Seen {
+            is_active: RELEASED_BYTES.load(Ordering::Relaxed) != self.released_bytes,
+            returned_bytes: RETURNED_BYTES.swap(0, Ordering::Relaxed),
+            returned_at_ns,
+            low_bytes: (low_bytes < self.pending_bytes).then_some(low_bytes),
+        }
+    }
+
+    /// What is released by the turn itself is not the program's doing.
+    pub(crate) fn end_turn(&mut self) {
+        self.released_bytes = RELEASED_BYTES.load(Ordering::Relaxed);
+        self.pending_bytes = pending_bytes();
+        LOW_BYTES.store(self.pending_bytes, Ordering::Relaxed);
+    }
+}
+
+/// The purger keeps so many bytes for the program.
+pub(crate) fn set_kept_bytes(bytes: usize) {
+    KEPT_BYTES.store(bytes, Ordering::Relaxed);
 }
 
 /// Whether what is purged reads as zero.
@@ -55,7 +120,8 @@ pub(crate) fn pending_bytes() -> usize {
 /// Bytes that are worth a purger's turn.
 #[inline]
 pub(crate) fn purgeable_bytes() -> usize {
-    pending_bytes().saturating_sub(STUCK_BYTES.load(Ordering::Relaxed))
+    let left = STUCK_BYTES.load(Ordering::Relaxed) + KEPT_BYTES.load(Ordering::Relaxed);
+    pending_bytes().saturating_sub(left)
 }
 
 /// The purger found so many bytes that it can't give back.

@@ -81,18 +81,25 @@ impl Slice {
         fresh
     }
 
+    /// Releases units of a slice in use that its owner has not touched since it claimed the slice, where they were zero then: there
+    /// is nothing to give back. Gives the number of units that were not released before.
+    pub(crate) fn release_untouched(self, units: UnitMask) -> usize {
+        self.units().release_untouched(units).count_ones() as usize
+    }
+
     /// Takes released units back, and tells which of these were released; `None` while one is in flight, and then nothing
     /// is changed.
     pub(crate) fn take(self, units: UnitMask) -> Option<UnitMask> {
         let before = self.units().take(units)?;
-        pending::settle((before.free() & units).count_ones());
+        let taken = |lane: UnitMask| (lane & units).count_ones();
+        pending::take(taken(before.free()), taken(before.purged()));
         Some(before.unused() & units)
     }
 
     /// Starts to give back the units that `choose` picks from the free ones.
     pub(crate) fn depart(self, choose: impl FnMut(Word) -> UnitMask) -> UnitMask {
         let units = self.units().depart(choose);
-        pending::settle(units.count_ones());
+        pending::sub(units.count_ones() as usize * UNIT_BYTES);
         units
     }
 

@@ -97,7 +97,7 @@ impl<'gc, H: Collect<'gc> + 'gc> InternSet<'gc, H> {
             unsafe {
                 let segment = Directory::segment(directory, hash);
                 if segment.insert(hash, tail.erase().raw()) {
-                    directory.as_ref().count_inserted();
+                    Directory::count_inserted(directory, hash);
                     return Ok(());
                 }
                 let grown =

@@ -1,6 +1,7 @@
 //! The two levels of an intern set: a directory of small hash tables.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::ptr::NonNull;
 
 use crate::heap::{Context, Link, Marker, Stage, VTable, WeakOps};
@@ -25,8 +26,6 @@ pub(super) struct Segment {
     cap: u32,
     /// Top bits of the hash that all entries share.
     depth: Cell<u32>,
-    /// Whether a string has come since the dead were removed last.
-    young: Cell<bool>,
 }
 
 /// A pointer to a live segment.
@@ -61,7 +60,6 @@ impl SegmentPtr {
                 len: Cell::new(0),
                 cap: cap as u32,
                 depth: Cell::new(depth),
-                young: Cell::new(false),
             });
             cell.add(STRINGS_OFFSET)
                 .write_bytes(0, cap * size_of::<usize>());
@@ -145,7 +143,6 @@ impl SegmentPtr {
             probe = self.after(probe);
         }
         self.put(probe, hash, string);
-        head.young.set(true);
         head.len.set(head.len.get() + 1);
         true
     }
@@ -177,7 +174,6 @@ impl SegmentPtr {
 
     /// Removes entries of dead strings and answers how many they were.
     fn clear_dead(self, context: &Context) -> usize {
-        self.head().young.set(false);
         let mut removed = 0;
         let mut probe = 0;
         while probe < self.cap() {
@@ -197,10 +193,11 @@ impl SegmentPtr {
 /// The first level.
 ///
 /// ```text
-/// | Directory | segment 0 | … | segment 2^depth - 1 |
+/// | Directory | segment 0 | … | segment 2^depth - 1 | young: u64, a bit for each place |
 /// ```
 ///
-/// A segment of depth `d` stands at `2^(depth-d)` neighbouring places.
+/// A segment of depth `d` stands at `2^(depth-d)` neighbouring places. The bit of one of them at least is set if a string has come
+/// since the dead were removed last: a young cycle looks at those segments only, and not even at the heads of the others.
 #[repr(C)]
 pub(super) struct Directory {
     depth: u32,
@@ -276,18 +273,25 @@ unsafe fn clear_directory(
             if *fuel == 0 {
                 return false;
             }
-            let first = head.cursor.get();
+            let mut first = head.cursor.get();
+            if context.is_young() {
+                // At most a word of bits at a time.
+                let word = Directory::young(this, first).read() >> (first % 64);
+                let passed = (word.trailing_zeros() as usize).min(64 - first % 64);
+                first += passed;
+                *fuel = fuel.saturating_sub(8);
+                if word == 0 || first >= head.count.get() {
+                    head.cursor.set(first.min(head.count.get()));
+                    continue;
+                }
+            }
             let segment = Directory::place(this, first).read();
             let mut end = first + 1;
             while end < head.count.get() && Directory::place(this, end).read() == segment {
                 end += 1;
             }
             head.cursor.set(end);
-            if context.is_young() && !segment.head().young.get() {
-                // All of its strings are old.
-                *fuel = fuel.saturating_sub(64);
-                continue;
-            }
+            Directory::set_young(this, first..end, false);
             head.len.set(head.len.get() - segment.clear_dead(context));
             *fuel = fuel.saturating_sub(segment.cap() * 16 + 64);
             let len = segment.head().len.get() as usize;
@@ -324,13 +328,19 @@ impl Directory {
 
     fn allocate_places(context: &Context, depth: u32) -> Option<NonNull<Self>> {
         let count = 1_usize << depth;
+        let words = count.div_ceil(64);
         let cell = context.alloc_sized(
             &DIRECTORY,
-            size_of::<Self>() + count * size_of::<SegmentPtr>(),
+            size_of::<Self>() + count * size_of::<SegmentPtr>() + words * size_of::<u64>(),
         )?;
         let this = cell.cast::<Self>();
-        // SAFETY: the cell is fresh and has room.
+        // SAFETY: the cell is fresh and has room; the bits lie behind the places.
         unsafe {
+            this.add(1)
+                .cast::<SegmentPtr>()
+                .add(count)
+                .cast::<u64>()
+                .write_bytes(0, words);
             this.write(Self {
                 depth,
                 count: Cell::new(count),
@@ -367,6 +377,44 @@ impl Directory {
         unsafe { this.add(1).cast::<SegmentPtr>().add(index) }
     }
 
+    /// The word that holds the young bit of a place.
+    ///
+    /// # Safety
+    ///
+    /// `this` is alive and in use, and `index` is less than its count.
+    unsafe fn young(this: NonNull<Self>, index: usize) -> NonNull<u64> {
+        // SAFETY: the words lie behind the places, one for each 64 of them.
+        unsafe {
+            let places = 1_usize << this.as_ref().depth;
+            Self::place(this, places).cast::<u64>().add(index / 64)
+        }
+    }
+
+    /// Sets or clears the young bits of places.
+    ///
+    /// # Safety
+    ///
+    /// `this` is alive and in use, and the places are below its count.
+    unsafe fn set_young(this: NonNull<Self>, places: Range<usize>, young: bool) {
+        for index in places {
+            // SAFETY: the caller's contract.
+            unsafe {
+                let word = Self::young(this, index);
+                let bit = 1 << (index % 64);
+                word.write(match young {
+                    true => word.read() | bit,
+                    false => word.read() & !bit,
+                });
+            }
+        }
+    }
+
+    /// The place for a hash.
+    #[inline]
+    fn index(&self, hash: u32) -> usize {
+        (u64::from(hash) >> (32 - self.depth)) as usize
+    }
+
     /// The segment for a hash.
     ///
     /// # Safety
@@ -375,10 +423,7 @@ impl Directory {
     #[inline]
     pub(super) unsafe fn segment(this: NonNull<Self>, hash: u32) -> SegmentPtr {
         // SAFETY: the caller's contract; the index has `depth` bits.
-        unsafe {
-            let index = (u64::from(hash) >> (32 - this.as_ref().depth)) as usize;
-            Self::place(this, index).read()
-        }
+        unsafe { Self::place(this, this.as_ref().index(hash)).read() }
     }
 
     /// Entries of all segments.
@@ -386,9 +431,19 @@ impl Directory {
         self.len.get()
     }
 
-    /// Counts an entry that was added.
-    pub(super) fn count_inserted(&self) {
-        self.len.set(self.len.get() + 1);
+    /// Counts an entry that was added for a hash.
+    ///
+    /// # Safety
+    ///
+    /// `this` is alive and in use.
+    pub(super) unsafe fn count_inserted(this: NonNull<Self>, hash: u32) {
+        // SAFETY: the caller's contract; the index has `depth` bits.
+        unsafe {
+            let head = this.as_ref();
+            let index = head.index(hash);
+            Self::set_young(this, index..index + 1, true);
+            head.len.set(head.len.get() + 1);
+        }
     }
 
     /// Writes `new` at every place of `old`, which all lie around `first..end`.
@@ -444,7 +499,7 @@ impl Directory {
                 if context.is_marking() {
                     context.shade(grown.0.cast());
                 }
-                let index = (u64::from(hash) >> (32 - head.depth)) as usize;
+                let index = head.index(hash);
                 Self::replace(this, segment, grown, index, index + 1);
                 context.free_now(segment.0.cast());
                 return Some(this);
@@ -477,7 +532,10 @@ impl Directory {
             halves[(hash >> (32 - below)) as usize & 1].insert(hash, string);
         }
         let width = 1_usize << (depth - below);
-        let first = (u64::from(hash) >> (32 - depth)) as usize & !(2 * width - 1);
+        // SAFETY: the caller's contract.
+        let first = unsafe { this.as_ref() }.index(hash) & !(2 * width - 1);
+        // SAFETY: the segment stood at these places. Which half has the young strings is not known.
+        unsafe { Self::set_young(this, first..first + 2 * width, true) };
         for (half, start) in [(halves[0], first), (halves[1], first + width)] {
             if context.is_marking() {
                 context.shade(half.0.cast());
@@ -505,6 +563,8 @@ impl Directory {
                 let segment = Self::place(this, index).read();
                 Self::place(new, 2 * index).write(segment);
                 Self::place(new, 2 * index + 1).write(segment);
+                let young = Self::young(this, index).read() >> (index % 64) & 1 == 1;
+                Self::set_young(new, 2 * index..2 * index + 2, young);
             }
             new.as_ref().len.set(head.len());
             // The old directory may be on the collector's list for this cycle: it has nothing to do there any more.

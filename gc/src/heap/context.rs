@@ -65,6 +65,10 @@ pub struct Context {
     pub(super) collected_ns: Cell<u64>,
     /// When the last cycle ended.
     pub(super) cycle_ended: Cell<Option<Instant>>,
+    /// When the arena was made.
+    pub(super) born: Instant,
+    /// Whether the program was at rest before the cycle under way.
+    pub(super) at_rest: Cell<bool>,
     /// How much longer than by the pacing alone the collector sleeps.
     pub(super) stretch: Cell<Stretch>,
     /// Whether stores raise barriers: in `Marking` and `Marked`; always where marks stay.
@@ -146,6 +150,8 @@ impl Context {
             retraced_only: Cell::new(false),
             collected_ns: Cell::new(0),
             cycle_ended: Cell::new(None),
+            born: Instant::now(),
+            at_rest: Cell::new(false),
             stretch: Cell::new(Stretch::NONE),
             barrier: Cell::new(false),
             phase: Cell::new(Phase::Sleeping),

@@ -71,6 +71,26 @@ impl Context {
         self.generations.young.get()
     }
 
+    /// Whether the next cycle is to be young, as things stand.
+    pub(crate) fn is_young_next(&self) -> bool {
+        self.generations.sticky.get() && !self.generations.full.get()
+    }
+
+    /// Asks for the next cycle to be full.
+    pub(crate) fn ask_full(&self) {
+        self.generations.ask_full();
+    }
+
+    /// Bytes that young cycles have made old since the last full one.
+    pub(crate) fn promoted_bytes(&self) -> usize {
+        match self.generations.sticky.get() {
+            true => self
+                .live_bytes()
+                .saturating_sub(self.generations.live_at_full_bytes.get()),
+            false => 0,
+        }
+    }
+
     /// Gives the arena generations, or takes them from it.
     pub(crate) fn set_generational(&self, wanted: bool) {
         self.generations.wanted.set(wanted);

@@ -67,6 +67,8 @@ pub(super) struct Page {
     weak: Cell<Option<NonNull<Cell<u64>>>>,
     cells: u32,
     slices: u32,
+    /// The units of the run from here on were never written to, and hold no memory.
+    untouched_from: Cell<u32>,
     /// The epoch in which the page was swept last, or was made.
     pub(super) swept: Cell<u32>,
     /// Where the page stands in its space.
@@ -152,7 +154,13 @@ impl PageRef {
         };
         let cells = if large { 1 } else { PAGE_BYTES / cell_bytes };
         let words = cells.div_ceil(64);
-        let base = source.alloc_run(slices)?;
+        let units = if large {
+            cell_bytes.div_ceil(UNIT_BYTES)
+        } else {
+            PAGE_UNITS
+        };
+        let run = source.alloc_run(slices, units)?;
+        let base = run.ptr;
         let Some(table) = source.alloc_table(layout(words)) else {
             // SAFETY: the run was just allocated.
             unsafe { source.free_run(base, slices) };
@@ -184,6 +192,10 @@ impl PageRef {
             weak: Cell::new(None),
             cells: cells as u32,
             slices: slices as u32,
+            untouched_from: Cell::new(match large {
+                true => run.dirty_units.max(units) as u32,
+                false => run.dirty_units as u32,
+            }),
             swept: Cell::new(0),
             index: Cell::new(0),
             space,
@@ -206,6 +218,7 @@ impl PageRef {
     /// No object of the page is used again, and no copy of this is.
     pub(super) unsafe fn free(self, source: &Source) {
         let (base, slices, words) = (self.base, self.slices(), self.words());
+        let end = self.bytes() / UNIT_BYTES;
         if let Some(weak) = self.weak.get() {
             // SAFETY: allocated with this layout.
             unsafe { source.free_table(weak.cast(), weak_layout(words)) };
@@ -213,6 +226,7 @@ impl PageRef {
         // SAFETY: the caller's contract. The word is cleared first: the run may serve another page.
         unsafe {
             source::set_word(base, std::ptr::null_mut());
+            self.release_units(source, self.untouched().min(end)..end);
             source.free_table(self.0.cast(), layout(words));
             source.free_run(base, slices);
         }
@@ -406,6 +420,7 @@ impl PageRef {
             let alloc = self.alloc(word);
             alloc.set(alloc.get() | free);
             self.live.set(CHANGED);
+            self.touch(word * 64 + 64 - free.leading_zeros() as usize);
             if black {
                 let mark = self.mark(word);
                 mark.set(mark.get() | free);
@@ -413,6 +428,41 @@ impl PageRef {
             return Some((word, free));
         }
         None
+    }
+
+    /// The cells before this one may be written to.
+    fn touch(&self, end: usize) {
+        let units = (end * self.cell_bytes).div_ceil(UNIT_BYTES);
+        if units > self.untouched() {
+            #[allow(
+                clippy::cast_possible_truncation,
+                reason = "units of a run of slices that are counted in 32 bits, and a few of them are touched"
+            )]
+            self.untouched_from.set(units as u32);
+        }
+    }
+
+    fn untouched(&self) -> usize {
+        self.untouched_from.get() as usize
+    }
+
+    /// Releases units, those among them that hold no memory as such.
+    ///
+    /// # Safety
+    ///
+    /// No cell that is in use reaches into these units, or will before they are taken back.
+    unsafe fn release_units(&self, source: &Source, units: Range<usize>) {
+        let middle = self.untouched().clamp(units.start, units.end);
+        let (touched, untouched) = (units.start..middle, middle..units.end);
+        // SAFETY: the caller's contract; cells are reserved before they are written to, which raises the mark, or are the page's one.
+        unsafe {
+            if !touched.is_empty() {
+                source.release_units(self.base, touched);
+            }
+            if !untouched.is_empty() {
+                source.release_untouched(self.base, untouched);
+            }
+        }
     }
 
     /// Gives back reserved cells that were not used.
@@ -578,7 +628,7 @@ impl PageRef {
         let mut released = 0;
         for units in self.free_units() {
             // SAFETY: the units are free, and marked as released so that no cell in them is used.
-            unsafe { source.release_units(self.base, units.clone()) };
+            unsafe { self.release_units(source, units.clone()) };
             for unit in units {
                 released |= 1_u16 << unit;
             }
@@ -595,7 +645,7 @@ impl PageRef {
         );
         if self.cells() == 1 && first < end {
             // SAFETY: no cell reaches into these units.
-            unsafe { source.release_units(self.base, first..end) };
+            unsafe { self.release_units(source, first..end) };
         }
     }
 
@@ -621,6 +671,13 @@ impl PageRef {
     /// Whether units of the page are released.
     pub(super) fn has_released(&self) -> bool {
         self.released.get() != 0
+    }
+
+    /// The part of the free bytes that was ever written to. In pages of many cells.
+    pub(super) fn resident_free_bytes(&self, swept: Swept) -> usize {
+        let touched_bytes = (self.untouched() * UNIT_BYTES).min(PAGE_BYTES);
+        let released_bytes = self.released.get().count_ones() as usize * UNIT_BYTES;
+        touched_bytes.saturating_sub(released_bytes + (swept.live + swept.held) * self.cell_bytes)
     }
 
     /// Bytes of free cells that can be used at once or after taking units back.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use allocator_api2::alloc::Allocator;
 use sleepy_alloc::Heap;
-use sleepy_alloc::pages::{self, SLICE_BYTES, UNIT_BYTES};
+use sleepy_alloc::pages::{self, SLICE_BYTES, SliceRun, UNIT_BYTES};
 
 /// Bytes of a page that holds more than one object.
 pub(super) const PAGE_BYTES: usize = SLICE_BYTES;
@@ -38,9 +38,9 @@ impl Source {
         &self.heap
     }
 
-    /// A run of slices, aligned to one.
-    pub(super) fn alloc_run(&self, slices: usize) -> Option<NonNull<u8>> {
-        Some(self.heap.alloc_slices(slices).ok()?.ptr)
+    /// A run of slices, aligned to one, of which the first `units` will be used.
+    pub(super) fn alloc_run(&self, slices: usize, units: usize) -> Option<SliceRun> {
+        self.heap.alloc_slices_for(slices, units).ok()
     }
 
     /// # Safety
@@ -57,6 +57,16 @@ impl Source {
     pub(super) unsafe fn release_units(&self, run: NonNull<u8>, units: Range<usize>) {
         // SAFETY: the caller's contract.
         unsafe { self.heap.release_units(run, units) };
+    }
+
+    /// The same, of units that hold no memory.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Source::release_units`]; and these lie behind the run's dirty units, and were not written to.
+    pub(super) unsafe fn release_untouched(&self, run: NonNull<u8>, units: Range<usize>) {
+        // SAFETY: the caller's contract.
+        unsafe { self.heap.release_untouched_units(run, units) };
     }
 
     /// Takes units back; false where the kernel is just being given them.

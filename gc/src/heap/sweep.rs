@@ -1,5 +1,7 @@
 //! Sweeping: page by page, lazily where nothing needs dropping.
 
+use std::time::Duration;
+
 use sleepy_alloc::poison;
 
 use super::context::{Context, Phase};
@@ -22,6 +24,9 @@ pub(super) struct Dropping {
 
 /// Free bytes in pages that are kept however little is allocated from one cycle to the next.
 const KEPT_AT_LEAST_BYTES: usize = 128 * 1024;
+
+/// A program that allocates so little that no cycle was due for this long is at rest.
+const AT_REST: Duration = Duration::from_secs(5);
 
 /// Elements dropped between two looks at the budget.
 const DROPPED_AT_A_TIME: usize = 16;
@@ -99,6 +104,8 @@ impl Context {
         let likely = period + period / 4 + KEPT_AT_LEAST_BYTES;
         let allowed = self.metrics.pacing().sleep_bytes(self.marked_bytes.get());
         self.keep_bytes.set(likely.min(allowed));
+        let before = self.cycle_ended.get().unwrap_or(self.born);
+        self.at_rest.set(before.elapsed() >= AT_REST);
         self.phase.set(Phase::Sweeping);
         true
     }
@@ -246,11 +253,20 @@ impl Context {
         self.survivors.set(self.survivors.get() + swept.live);
         self.survivors_bytes
             .set(self.survivors_bytes.get() + swept.live * page.cell_bytes);
-        if swept.live + swept.held == 0 && !wanted {
+        let (is_empty, free_bytes) = (swept.live + swept.held == 0, page.free_bytes(swept));
+        let kept = self.kept_bytes.get();
+        // A program at rest needs the few pages again that it has filled since the last cycle, some time. To give them back would
+        // wake the scavenger each time for what is not worth it.
+        let counted_bytes = match self.at_rest.get() && !space.large {
+            true => page.resident_free_bytes(swept),
+            false => free_bytes,
+        };
+        let keeps_empty =
+            self.at_rest.get() && !space.large && kept + counted_bytes <= self.keep_bytes.get();
+        if is_empty && !wanted && !keeps_empty {
             self.free_page_of(source, space, page);
             return false;
         }
-        let free_bytes = page.free_bytes(swept);
         if free_bytes == 0 {
             return false;
         }
@@ -258,11 +274,10 @@ impl Context {
             return true;
         }
         // Memory for the next cycle's allocations is kept; what is beyond goes back, unit by unit.
-        let kept = self.kept_bytes.get();
         if kept > self.keep_bytes.get() {
             page.release(source);
         } else {
-            self.kept_bytes.set(kept + free_bytes);
+            self.kept_bytes.set(kept + counted_bytes);
         }
         if !space.large {
             space.offer(page);

@@ -29,6 +29,10 @@ pub struct IdleHint {
     pub depth: StackDepth,
     /// How many cycles have ended so far; 0 where only the collector knows.
     pub cycles: u64,
+    /// Whether the next cycle looks at what was allocated since the last one only, unless it is asked to be a full one.
+    pub young_next: bool,
+    /// Bytes that have become old since the last full cycle, which no young one frees any more; 0 with one generation.
+    pub promoted_bytes: usize,
 }
 
 /// A collector that can work in bounded steps and lend its heap while its thread sleeps.
@@ -44,6 +48,12 @@ pub trait Collector {
 
     /// Starts a cycle; does nothing where one is under way.
     fn start_cycle(&mut self);
+
+    /// Starts a cycle that looks at old objects too; does nothing where one is under way. The same as
+    /// [`start_cycle`](Self::start_cycle) with one generation.
+    fn start_full_cycle(&mut self) {
+        self.start_cycle();
+    }
 
     /// Performs one bounded step. May be a no-op.
     fn step(&mut self, budget: Budget) -> Progress;

@@ -127,6 +127,10 @@ impl<C: Collector> Collector for Half<'_, C> {
         self.0.start_cycle();
     }
 
+    fn start_full_cycle(&mut self) {
+        self.0.start_full_cycle();
+    }
+
     fn step(&mut self, budget: Budget) -> Progress {
         self.0.step(budget)
     }

@@ -22,6 +22,10 @@ use super::switches::Switches;
 /// Waits known or found to be long (`long_wait`) get the generous price: nobody else wants the
 /// processor's time there, and what is not collected before a long silence is held through it.
 ///
+/// A collector with two generations starts young cycles, which leave what has died old. What has become old since the last full cycle
+/// (`promoted_bytes` of the hint) is priced as well: as soon as it pays for a full cycle, the next one is full. A full cycle that
+/// found nearly all of it alive doubles what the next one needs.
+///
 /// Both prices fall where processors are scarce (`/proc/pressure/cpu`, or the load where the kernel does not tell) and rise where memory
 /// is. What a small cycle needs at least stays the same, since it is hardly felt. The kernel is asked once a second at most, and only
 /// where a cycle would start.
@@ -43,6 +47,10 @@ pub struct Policy {
     pub long_start_bytes: usize,
     /// The CPU time that a cycle started in a long wait may cost for each KiB allocated.
     pub long_price_ns_per_kib: u64,
+    /// Less that has become old than this makes no cycle a full one.
+    pub promoted_start_bytes: usize,
+    /// The CPU time that a full cycle may cost for each KiB that has become old since the last one.
+    pub promoted_price_ns_per_kib: u64,
     /// A wait expected to be shorter than this starts no cycle.
     pub min_wait: Duration,
     /// A stack deeper than this many frames starts cycles in long waits only.
@@ -86,7 +94,9 @@ impl Policy {
         price_ns_per_kib: 3_000,
         long_wait: Duration::from_millis(50),
         long_start_bytes: 16 << 10,
-        long_price_ns_per_kib: 16_000,
+        long_price_ns_per_kib: 6_000,
+        promoted_start_bytes: 64 << 10,
+        promoted_price_ns_per_kib: 8_000,
         min_wait: Duration::from_micros(50),
         deep_frames: 200,
         busy_price_percent: 25,
@@ -104,9 +114,9 @@ impl Policy {
     }
 
     /// Whether a collector that keeps no history of its own should say that it wants a cycle: with
-    /// at least as much allocated as a long wait asks for. The sleeper's prices do the rest.
-    pub fn wants_cycle(allocated_bytes_since_cycle: usize) -> bool {
-        allocated_bytes_since_cycle >= Self::DEFAULT.long_start_bytes
+    /// at least as much to look at as a long wait asks for. The sleeper's prices do the rest.
+    pub fn wants_cycle(new_bytes: usize) -> bool {
+        new_bytes >= Self::DEFAULT.long_start_bytes
     }
 }
 

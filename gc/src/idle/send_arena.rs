@@ -252,6 +252,10 @@ where
         Collector::start_cycle(&mut self.arena);
     }
 
+    fn start_full_cycle(&mut self) {
+        self.arena.start_full_cycle();
+    }
+
     fn step(&mut self, budget: Budget) -> Progress {
         Collector::step(&mut self.arena, budget)
     }

@@ -11,7 +11,7 @@ use super::machine::{self, HOLDS_NS};
 use super::policy::{Policy, ns_of};
 use super::site::{History, Kind, SiteId, Sites};
 use super::stand_in::StandIn;
-use super::start::{StartRule, WaitSpan};
+use super::start::{self, StartRule, WaitSpan};
 use super::stats::SleepStats;
 use super::switches::Switches;
 use crate::step::{Budget, CollectionPhase, Progress};
@@ -432,7 +432,12 @@ impl Sleeper {
     }
 
     /// What is known at this wait, if it says that a cycle is worth starting.
-    fn start_hint<C: Collector>(&self, c: &C, span: &Span, elapsed_ns: u64) -> Option<IdleHint> {
+    fn start_hint<C: Collector>(
+        &self,
+        c: &C,
+        span: &Span,
+        elapsed_ns: u64,
+    ) -> Option<(start::Kind, IdleHint)> {
         let wait = WaitSpan {
             elapsed_ns,
             expected_ns: span.expected_ns(),
@@ -444,8 +449,8 @@ impl Sleeper {
                 .map(|ns| Duration::from_nanos(ns.saturating_sub(elapsed_ns))),
             ..c.hint()
         };
-        let starts = self.start.starts(&self.policy, &hint, wait) && c.wants_cycle(&hint);
-        starts.then_some(hint)
+        let kind = self.start.starts(&self.policy, &hint, wait)?;
+        c.wants_cycle(&hint).then_some((kind, hint))
     }
 
     fn try_start<C: Collector>(&mut self, c: &mut C, span: &mut Span, elapsed_ns: u64) -> bool {
@@ -453,14 +458,19 @@ impl Sleeper {
             return false;
         }
         self.look_at_machine(span.begun_ns + elapsed_ns);
-        let Some(hint) = self.start_hint(c, span, elapsed_ns) else {
+        let Some((kind, hint)) = self.start_hint(c, span, elapsed_ns) else {
             self.stats.starts_braked += 1;
             return false;
         };
         // What the start costs counts as part of the first step.
         span.looked_cpu_ns.get_or_insert_with(cpu_ns);
-        c.start_cycle();
-        self.start.started(&hint);
+        match kind {
+            start::Kind::Young => c.start_cycle(),
+            // With one generation, too, the collector chooses itself what its cycles are.
+            start::Kind::Full if !hint.young_next => c.start_cycle(),
+            start::Kind::Full => c.start_full_cycle(),
+        }
+        self.start.started(kind, &hint);
         self.stats.cycles_started += 1;
         span.started_cycle = true;
         self.phase = None;
@@ -650,13 +660,17 @@ impl fmt::Display for Sleeper {
             "may sweep {sweep}, mark {mark}, start {start}, park {park}"
         )?;
         writeln!(f, "{}", self.start)?;
-        let [ordinary, long] = self.start.needed_bytes(&self.policy, self.live_bytes);
-        writeln!(
-            f,
-            "a cycle starts after {} KiB, in a long wait after {} KiB",
-            ordinary / 1024,
-            long / 1024
-        )?;
+        for (name, kind) in [("full", start::Kind::Full), ("young", start::Kind::Young)] {
+            let needed = self
+                .start
+                .needed_bytes(&self.policy, kind, self.live_bytes)
+                .map(|bytes| bytes / 1024);
+            writeln!(
+                f,
+                "a {name} cycle starts after {} KiB, in a long wait after {} KiB",
+                needed[0], needed[1]
+            )?;
+        }
         write!(f, "{}", self.sites)
     }
 }

@@ -12,8 +12,9 @@ use crate::step::Progress;
 /// seven times.
 const MAX_MISSES: u32 = 8;
 
-/// Before any cycle was seen: what small strings in one big table cost.
-const FIRST_COST_NS_PER_KIB: u64 = 30;
+/// Before any cycle was seen: what small strings in one big table cost, and what a young cycle does that passes them by.
+const FIRST_COST_NS_PER_KIB: u64 = 60;
+const FIRST_YOUNG_COST_NS_PER_KIB: u64 = 6;
 
 /// Below this much alive the cost of a cycle is taken not to depend on it.
 const SMALL_BYTES: usize = 64 << 10;
@@ -29,13 +30,25 @@ pub(super) struct WaitSpan {
     pub started_cycle: bool,
 }
 
+/// The kinds of cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It passes old objects by.
+    Young,
+    /// It looks at everything.
+    Full,
+}
+
 /// The history of cycles and the decision to start one.
 #[derive(Debug, Default)]
 pub(super) struct StartRule {
-    last: Option<Cost>,
+    last_young: Option<Cost>,
+    last_full: Option<Cost>,
     under_way: UnderWay,
     /// How many cycles in a row have freed too little, at most [`MAX_MISSES`].
     misses: u32,
+    /// How many full cycles in a row have found nearly everything alive that had become old, at most [`MAX_MISSES`].
+    promoted_misses: u32,
     /// Waits yet to let pass, for a collector that does not tell what was allocated.
     skip_waits: u32,
     prices: Prices,
@@ -51,7 +64,7 @@ impl Default for Prices {
     }
 }
 
-/// What the last whole cycle that was seen has cost.
+/// What the last cycle of a kind has cost.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     spent_ns: u64,
@@ -61,27 +74,27 @@ struct Cost {
 /// What has been seen of the present cycle.
 #[derive(Clone, Copy, Debug, Default)]
 struct UnderWay {
-    /// What could be freed when it started, if a wait started it.
-    started_with: Option<usize>,
+    /// What was known when it started, if a wait started it.
+    started: Option<(Kind, IdleHint)>,
     spent_ns: u64,
     freed_bytes: usize,
 }
 
 impl StartRule {
-    /// Whether to start a cycle now.
-    pub(super) fn starts(&self, policy: &Policy, hint: &IdleHint, wait: WaitSpan) -> bool {
+    /// The cycle to start now, if one is worth it.
+    pub(super) fn starts(&self, policy: &Policy, hint: &IdleHint, wait: WaitSpan) -> Option<Kind> {
         if wait
             .expected_ns
             .is_some_and(|ns| ns < ns_of(policy.min_wait))
         {
-            return false;
+            return None;
         }
         if !tells_allocation(hint) {
-            return self.skip_waits == 0 && !wait.started_cycle;
+            return (self.skip_waits == 0 && !wait.started_cycle).then_some(Kind::Full);
         }
         let long_ns = ns_of(policy.long_wait);
         let long = wait.elapsed_ns >= long_ns || wait.expected_ns.is_some_and(|ns| ns >= long_ns);
-        self.is_worth(policy, hint, long)
+        self.worth(policy, hint, long)
     }
 
     /// How far into the wait to look again, where a cycle is not worth starting now and would be if
@@ -99,17 +112,31 @@ impl StartRule {
 
     /// Whether a cycle would be worth starting in a long wait.
     pub(super) fn is_worth_a_long_wait(&self, policy: &Policy, hint: &IdleHint) -> bool {
-        tells_allocation(hint) && self.is_worth(policy, hint, true)
+        tells_allocation(hint) && self.worth(policy, hint, true).is_some()
     }
 
-    fn is_worth(&self, policy: &Policy, hint: &IdleHint, long: bool) -> bool {
+    /// The cycle that is worth its cost.
+    fn worth(&self, policy: &Policy, hint: &IdleHint, long: bool) -> Option<Kind> {
         let deep = matches!(hint.depth, StackDepth::Frames(n) if n > policy.deep_frames);
         if deep && !long {
-            return false;
+            return None;
         }
-        let [ordinary, in_long] = self.needed_bytes(policy, hint.live_bytes);
+        let next = if hint.young_next {
+            Kind::Young
+        } else {
+            Kind::Full
+        };
+        let [ordinary, in_long] = self.needed_bytes(policy, next, hint.live_bytes);
         let needed_bytes = if long { in_long } else { ordinary };
-        hint.allocated_bytes_since_cycle as u64 >= needed_bytes
+        let is_due = hint.allocated_bytes_since_cycle as u64 >= needed_bytes;
+        // What is old can wait for the next cycle that new objects pay for; but before a silence it can't.
+        let is_full_due = next == Kind::Young
+            && hint.promoted_bytes as u64 >= self.needed_promoted_bytes(policy, hint.live_bytes);
+        match (is_due, is_full_due) {
+            (true, false) => Some(next),
+            (_, true) if is_due || long => Some(Kind::Full),
+            _ => None,
+        }
     }
 
     /// Sets what the machine makes of the policy's prices, in percent.
@@ -118,24 +145,50 @@ impl StartRule {
     }
 
     /// Bytes that must have been allocated for a start, beside this much alive: in an ordinary wait, and in a long one.
-    pub(super) fn needed_bytes(&self, policy: &Policy, live_bytes: usize) -> [u64; 2] {
-        [false, true].map(|long| {
-            let (floor_bytes, ns_per_kib) = match long {
-                true => (policy.long_start_bytes, policy.long_price_ns_per_kib),
-                false => (policy.start_bytes, policy.price_ns_per_kib),
-            };
-            let ns_per_kib = ns_per_kib.saturating_mul(u64::from(self.prices.0)) / 100;
-            let paid_for_bytes = self.cost_ns(live_bytes).saturating_mul(1024) / ns_per_kib.max(1);
-            // One miss may be the program's start, or a heap that has just grown: it is forgiven.
-            let backoff = self.misses.saturating_sub(1);
-            ((floor_bytes as u64).max(paid_for_bytes) << backoff).max(1)
+    pub(super) fn needed_bytes(&self, policy: &Policy, kind: Kind, live_bytes: usize) -> [u64; 2] {
+        let cost_ns = self.cost_ns(kind, live_bytes);
+        [
+            (policy.start_bytes, policy.price_ns_per_kib),
+            (policy.long_start_bytes, policy.long_price_ns_per_kib),
+        ]
+        .map(|(floor_bytes, ns_per_kib)| {
+            self.paid_for_bytes(cost_ns, floor_bytes, ns_per_kib, self.misses)
         })
     }
 
+    /// Bytes that must have become old for a full cycle, beside this much alive.
+    fn needed_promoted_bytes(&self, policy: &Policy, live_bytes: usize) -> u64 {
+        self.paid_for_bytes(
+            self.cost_ns(Kind::Full, live_bytes),
+            policy.promoted_start_bytes,
+            policy.promoted_price_ns_per_kib,
+            self.promoted_misses,
+        )
+    }
+
+    /// Bytes that a cycle must be able to free: so many that they pay for it.
+    fn paid_for_bytes(
+        &self,
+        cost_ns: u64,
+        floor_bytes: usize,
+        ns_per_kib: u64,
+        misses: u32,
+    ) -> u64 {
+        let ns_per_kib = ns_per_kib.saturating_mul(u64::from(self.prices.0)) / 100;
+        let paid_for_bytes = cost_ns.saturating_mul(1024) / ns_per_kib.max(1);
+        // One miss may be the program's start, or a heap that has just grown: it is forgiven.
+        let backoff = misses.saturating_sub(1);
+        ((floor_bytes as u64).max(paid_for_bytes) << backoff).max(1)
+    }
+
     /// What a cycle would cost with this much alive.
-    fn cost_ns(&self, live_bytes: usize) -> u64 {
-        match self.last {
-            None => live_bytes as u64 / 1024 * FIRST_COST_NS_PER_KIB,
+    fn cost_ns(&self, kind: Kind, live_bytes: usize) -> u64 {
+        let (last, first_ns_per_kib) = match kind {
+            Kind::Young => (self.last_young, FIRST_YOUNG_COST_NS_PER_KIB),
+            Kind::Full => (self.last_full, FIRST_COST_NS_PER_KIB),
+        };
+        match last {
+            None => live_bytes as u64 / 1024 * first_ns_per_kib,
             // Marking follows the live bytes, up and down; a very small heap has costs of its own.
             Some(cost) => {
                 let scaled = u128::from(cost.spent_ns) * live_bytes.max(SMALL_BYTES) as u128
@@ -146,9 +199,9 @@ impl StartRule {
     }
 
     /// A wait has started a cycle.
-    pub(super) fn started(&mut self, hint: &IdleHint) {
+    pub(super) fn started(&mut self, kind: Kind, hint: &IdleHint) {
         self.under_way = UnderWay {
-            started_with: Some(hint.allocated_bytes_since_cycle),
+            started: Some((kind, *hint)),
             ..UnderWay::default()
         };
     }
@@ -165,8 +218,8 @@ impl StartRule {
         self.under_way.freed_bytes += progress.freed_bytes;
         if progress.finished_cycle {
             let cycle = std::mem::take(&mut self.under_way);
-            if let Some(started_with) = cycle.started_with {
-                self.finished(policy, cycle, started_with, live_bytes);
+            if let Some((kind, before)) = cycle.started {
+                self.finished(policy, cycle, kind, &before, live_bytes);
             }
         }
     }
@@ -175,19 +228,36 @@ impl StartRule {
         &mut self,
         policy: &Policy,
         cycle: UnderWay,
-        started_with: usize,
+        kind: Kind,
+        before: &IdleHint,
         live_bytes: usize,
     ) {
-        self.last = Some(Cost {
+        let cost = Some(Cost {
             spent_ns: cycle.spent_ns,
             live_bytes,
         });
-        let enough = started_with as u128 * u128::from(policy.productive_percent) / 100;
-        let productive = cycle.freed_bytes as u128 >= enough.max(1);
-        self.misses = match productive {
-            true => 0,
-            false => (self.misses + 1).min(MAX_MISSES),
+        match kind {
+            Kind::Young => self.last_young = cost,
+            Kind::Full => self.last_full = cost,
+        }
+        let count = |misses: &mut u32, freed_bytes: usize, of_bytes: usize| {
+            let enough = of_bytes as u128 * u128::from(policy.productive_percent) / 100;
+            *misses = match freed_bytes as u128 >= enough.max(1) {
+                true => 0,
+                false => (*misses + 1).min(MAX_MISSES),
+            };
         };
+        let started_with = before.allocated_bytes_since_cycle;
+        count(&mut self.misses, cycle.freed_bytes, started_with);
+        if kind == Kind::Full && before.young_next {
+            // What was allocated since and lives hides as much that had become old and is dead now.
+            let freed_bytes = before.live_bytes.saturating_sub(live_bytes);
+            count(
+                &mut self.promoted_misses,
+                freed_bytes,
+                before.promoted_bytes,
+            );
+        }
         // Without a count of allocations waits stand in for it: 1, 3, 7 … of them pass, and the next
         // one that begins takes off one more.
         self.skip_waits = match self.misses {
@@ -204,22 +274,24 @@ impl StartRule {
 
 impl fmt::Display for StartRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.last {
-            None => write!(f, "no cycle seen yet")?,
-            Some(Cost {
-                spent_ns,
-                live_bytes,
-            }) => write!(
-                f,
-                "last cycle {:.3} ms with {} KiB alive",
-                spent_ns as f64 / 1e6,
-                live_bytes / 1024
-            )?,
+        for (name, last) in [("full", self.last_full), ("young", self.last_young)] {
+            match last {
+                None => write!(f, "no {name} cycle seen yet, ")?,
+                Some(Cost {
+                    spent_ns,
+                    live_bytes,
+                }) => write!(
+                    f,
+                    "last {name} cycle {:.3} ms with {} KiB alive, ",
+                    spent_ns as f64 / 1e6,
+                    live_bytes / 1024
+                )?,
+            }
         }
         write!(
             f,
-            ", unproductive in a row {}, prices {} %",
-            self.misses, self.prices.0
+            "unproductive in a row {}, for old objects {}, prices {} %",
+            self.misses, self.promoted_misses, self.prices.0
         )
     }
 }

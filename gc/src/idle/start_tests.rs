@@ -26,7 +26,24 @@ fn hint(allocated: usize, live: usize) -> IdleHint {
 
 /// A whole cycle that a wait started.
 fn cycle(rule: &mut StartRule, before: IdleHint, spent_ns: u64, freed: usize, live: usize) {
-    rule.started(&before);
+    let kind = if before.young_next {
+        Kind::Young
+    } else {
+        Kind::Full
+    };
+    cycle_of(rule, kind, before, spent_ns, freed, live);
+}
+
+/// The same, of a kind.
+fn cycle_of(
+    rule: &mut StartRule,
+    kind: Kind,
+    before: IdleHint,
+    spent_ns: u64,
+    freed: usize,
+    live: usize,
+) {
+    rule.started(kind, &before);
     let end = Progress::new(CollectionPhase::Sleeping, live, freed, true);
     rule.stepped(&Policy::default(), &end, spent_ns, live);
 }
@@ -37,7 +54,7 @@ fn needed(rule: &StartRule, live: usize, wait: WaitSpan) -> usize {
     let (mut no, mut yes) = (0, 1usize << 40);
     while yes - no > 1 {
         let middle = no + (yes - no) / 2;
-        match rule.starts(&policy, &hint(middle, live), wait) {
+        match rule.starts(&policy, &hint(middle, live), wait).is_some() {
             true => yes = middle,
             false => no = middle,
         }
@@ -64,7 +81,7 @@ fn a_small_heap_is_collected_by_the_least_allocation() {
 fn a_big_heap_is_collected_by_what_it_costs() {
     let mut rule = StartRule::default();
     assert_eq!(
-        needed(&rule, 20 * MIB, SHORT),
+        needed(&rule, 10 * MIB, SHORT),
         384 * KIB,
         "before any cost is known"
     );
@@ -72,8 +89,8 @@ fn a_big_heap_is_collected_by_what_it_costs() {
     // 3 ms at 3 µs for each KiB, and twice that where twice as much is alive.
     assert_eq!(needed(&rule, 20 * MIB, SHORT), 1_000 * KIB);
     assert_eq!(needed(&rule, 40 * MIB, SHORT), 2_000 * KIB);
-    assert_eq!(needed(&rule, 20 * MIB, LONG), 187 * KIB + 512);
-    assert_eq!(needed(&rule, MIB, LONG), 16 * KIB);
+    assert_eq!(needed(&rule, 20 * MIB, LONG), 500 * KIB);
+    assert_eq!(needed(&rule, MIB / 2, LONG), 16 * KIB);
 }
 
 #[test]
@@ -109,7 +126,7 @@ fn nothing_allocated_starts_nothing() {
         long_start_bytes: 0,
         ..Policy::default()
     };
-    assert!(!rule.starts(&policy, &hint(0, 300 * KIB), LONG));
+    assert!(rule.starts(&policy, &hint(0, 300 * KIB), LONG).is_none());
     assert_eq!(rule.look_again_ns(&policy, &hint(0, 300 * KIB), 0), None);
 }
 
@@ -118,7 +135,7 @@ fn a_wait_is_looked_at_again_when_only_its_length_is_missing() {
     let rule = StartRule::default();
     let policy = Policy::default();
     let some = hint(100 * KIB, 300 * KIB);
-    assert!(!rule.starts(&policy, &some, SHORT));
+    assert!(rule.starts(&policy, &some, SHORT).is_none());
     assert_eq!(rule.look_again_ns(&policy, &some, 0), Some(50 * MS));
     assert_eq!(rule.look_again_ns(&policy, &some, 50 * MS), None);
     assert_eq!(
@@ -135,13 +152,13 @@ fn short_waits_and_deep_stacks_start_nothing() {
         expected_ns: Some(10_000),
         ..SHORT
     };
-    assert!(!rule.starts(&policy, &hint(64 * MIB, MIB), blink));
+    assert!(rule.starts(&policy, &hint(64 * MIB, MIB), blink).is_none());
     let deep = IdleHint {
         depth: StackDepth::Frames(1_000),
         ..hint(64 * MIB, MIB)
     };
-    assert!(!rule.starts(&policy, &deep, SHORT));
-    assert!(rule.starts(&policy, &deep, LONG));
+    assert!(rule.starts(&policy, &deep, SHORT).is_none());
+    assert!(rule.starts(&policy, &deep, LONG).is_some());
 }
 
 #[test]
@@ -152,7 +169,7 @@ fn a_collector_that_tells_nothing_is_asked_less_often_after_each_miss() {
     let mut passed = 0;
     for _ in 0..600 {
         rule.wait_begins();
-        if rule.starts(&policy, &hint(0, 0), SHORT) {
+        if rule.starts(&policy, &hint(0, 0), SHORT).is_some() {
             cycle(&mut rule, hint(0, 0), MS, 0, 0);
             pauses.push(std::mem::take(&mut passed));
         } else {
@@ -162,12 +179,67 @@ fn a_collector_that_tells_nothing_is_asked_less_often_after_each_miss() {
     assert_eq!(pauses, [0, 1, 3, 7, 15, 31, 63, 127, 255]);
     cycle(&mut rule, hint(0, 0), MS, 1, 0);
     rule.wait_begins();
-    assert!(rule.starts(&policy, &hint(0, 0), SHORT));
+    assert!(rule.starts(&policy, &hint(0, 0), SHORT).is_some());
     let again = WaitSpan {
         started_cycle: true,
         ..SHORT
     };
-    assert!(!rule.starts(&policy, &hint(0, 0), again), "once in a wait");
+    assert!(
+        rule.starts(&policy, &hint(0, 0), again).is_none(),
+        "once in a wait"
+    );
+}
+
+/// A hint of a collector with two generations.
+fn young_hint(allocated: usize, promoted: usize, live: usize) -> IdleHint {
+    IdleHint {
+        young_next: true,
+        promoted_bytes: promoted,
+        ..hint(allocated, live)
+    }
+}
+
+#[test]
+fn what_has_become_old_makes_the_next_cycle_a_full_one_when_it_pays_for_it() {
+    let policy = Policy::default();
+    let mut rule = StartRule::default();
+    cycle(&mut rule, hint(MIB, 20 * MIB), 3 * MS, MIB, 20 * MIB);
+    let kind = |rule: &StartRule, allocated, promoted, wait| {
+        rule.starts(&policy, &young_hint(allocated, promoted, 20 * MIB), wait)
+    };
+    // 3 ms at 8 µs for each KiB.
+    assert_eq!(kind(&rule, MIB, 374 * KIB, SHORT), Some(Kind::Young));
+    assert_eq!(kind(&rule, MIB, 376 * KIB, SHORT), Some(Kind::Full));
+    assert_eq!(kind(&rule, 10 * KIB, 376 * KIB, SHORT), None);
+    assert_eq!(kind(&rule, 0, 376 * KIB, LONG), Some(Kind::Full));
+    assert_eq!(kind(&rule, 0, 0, LONG), None);
+    // A young cycle says nothing about what a full one costs, nor the other way round.
+    let before = young_hint(MIB, 0, 20 * MIB);
+    cycle(&mut rule, before, MS / 10, MIB, 20 * MIB);
+    assert_eq!(kind(&rule, MIB, 374 * KIB, SHORT), Some(Kind::Young));
+    assert_eq!(kind(&rule, 384 * KIB, 0, SHORT), Some(Kind::Young));
+}
+
+#[test]
+fn old_objects_that_live_are_looked_at_less_and_less_often() {
+    let policy = Policy::default();
+    let mut rule = StartRule::default();
+    let needed = |rule: &StartRule| {
+        let is_full = |promoted: &usize| {
+            let before = young_hint(1 << 30, *promoted, MIB);
+            rule.starts(&policy, &before, SHORT) == Some(Kind::Full)
+        };
+        (0..40).map(|n| KIB << n).find(is_full)
+    };
+    assert_eq!(needed(&rule), Some(64 * KIB));
+    let before = young_hint(MIB, MIB, 2 * MIB);
+    for misses in 1..=20 {
+        cycle_of(&mut rule, Kind::Full, before, MS / 10, MIB, 2 * MIB);
+        let doubled = misses.min(MAX_MISSES) - 1;
+        assert_eq!(needed(&rule), Some((64 * KIB) << doubled));
+    }
+    cycle_of(&mut rule, Kind::Full, before, MS / 10, MIB, MIB + MIB / 2);
+    assert_eq!(needed(&rule), Some(64 * KIB));
 }
 
 /// A program that allocates at random, whose garbage is a random share of that and whose live heap
@@ -195,7 +267,7 @@ fn idle_work_stays_under_its_cap_re_arms_and_falls_silent() {
             allocated += bytes;
             let wait = if below(50) == 0 { LONG } else { SHORT };
             let before = hint(since, live);
-            if rule.starts(&policy, &before, wait) {
+            if rule.starts(&policy, &before, wait).is_some() {
                 cycles += 1;
                 let freed = since * garbage_percent / 100;
                 live = (live + since - freed).min(64 * MIB);
@@ -205,7 +277,7 @@ fn idle_work_stays_under_its_cap_re_arms_and_falls_silent() {
                 dearest_ns = dearest_ns.max(cost_ns);
                 cycle(&mut rule, before, cost_ns, freed, live);
                 assert!(
-                    !rule.starts(&policy, &hint(0, live), LONG),
+                    rule.starts(&policy, &hint(0, live), LONG).is_none(),
                     "silent with nothing new"
                 );
             }

@@ -185,9 +185,9 @@ fn what_the_policy_knows_can_be_printed() {
     let text = sleeper.to_string();
     for part in [
         "may sweep true, mark true, start true, park true",
-        "last cycle ",
+        "last full cycle ",
         "unproductive in a row ",
-        "a cycle starts after ",
+        "a young cycle starts after ",
         "FdReadable ",
     ] {
         assert!(text.contains(part), "{part} in {text}");

@@ -67,6 +67,10 @@ impl Collector for Held<'_> {
         self.guard.start_cycle();
     }
 
+    fn start_full_cycle(&mut self) {
+        self.guard.start_full_cycle();
+    }
+
     fn step(&mut self, budget: Budget) -> Progress {
         self.guard.step(budget)
     }

@@ -165,6 +165,10 @@ impl Collector for WatchedArena {
         Collector::start_cycle(&mut self.arena);
     }
 
+    fn start_full_cycle(&mut self) {
+        self.arena.start_full_cycle();
+    }
+
     fn step(&mut self, budget: Budget) -> Progress {
         if self.trace.is_none() {
             let progress = Collector::step(&mut self.arena, budget);

@@ -315,6 +315,10 @@ impl<T: Send + Collector> Collector for GilGuard<'_, T> {
         T::start_cycle(self);
     }
 
+    fn start_full_cycle(&mut self) {
+        T::start_full_cycle(self);
+    }
+
     fn step(&mut self, budget: Budget) -> Progress {
         T::step(self, budget)
     }
