@@ -69,7 +69,7 @@ fn a_small_heap_is_collected_by_the_least_allocation() {
     cycle(
         &mut rule,
         hint(384 * KIB, 300 * KIB),
-        MS / 8,
+        MS / 16,
         380 * KIB,
         300 * KIB,
     );
