@@ -6,8 +6,9 @@
 //! ```
 //!
 //! The first gives criterion's times of a turn (a minute), and the options of criterion. The second gives what that issue was about, time
-//! *and* memory: each benchmark runs in processes of its own, off and on in turn, and the table of medians goes to standard output and
-//! to the file.
+//! *and* memory: each benchmark runs in processes of its own, off and on in turn, with partners that answer at once and with slow ones, and
+//! the table of medians goes to standard output and to the file. Where a partner answers at once waits are too short for a cycle to be
+//! started in them: there sleeping is to cost nothing. With real-time priority, where that is allowed.
 
 mod table;
 mod workloads;
@@ -35,7 +36,7 @@ fn main() {
         .collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words[..] {
-        ["--child", name, mode, turns] => table::child(name, mode, turns),
+        ["--child", name, mode, turns, pause] => table::child(name, mode, turns, pause),
         ["--table", file] => table::make(file),
         _ => {
             times(&mut Criterion::default().configure_from_args());
@@ -58,7 +59,7 @@ fn times(c: &mut Criterion) {
             .measurement_time(Duration::from_secs(2));
         for (mode, policy) in MODES {
             group.bench_function(mode, |b| {
-                b.iter_custom(|turns| (workload.run)(policy(), turns));
+                b.iter_custom(|turns| (workload.run)(policy(), turns, Duration::ZERO));
             });
         }
         group.finish();

@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sleepy_benches::machine;
 
 use super::MODES;
-use super::workloads::ALL;
+use super::workloads::{ALL, SLOW, Workload};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -18,12 +19,16 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const ROUNDS: usize = 5;
 
 /// Runs one benchmark once, and prints what it took as JSON.
-pub fn child(name: &str, mode: &str, turns: &str) -> Result<()> {
+pub fn child(name: &str, mode: &str, turns: &str, pause_us: &str) -> Result<()> {
     let workload = ALL.iter().find(|it| it.name == name);
     let workload = workload.ok_or_else(|| format!("there is no benchmark '{name}'"))?;
     let policy = MODES.iter().find(|(it, _)| *it == mode);
     let (_, policy) = policy.ok_or_else(|| format!("there is no mode '{mode}'"))?;
-    let time = (workload.run)(policy(), turns.parse()?);
+    let priority = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the parameters are readable; nothing depends on whether it may.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const priority) };
+    let pause = Duration::from_micros(pause_us.parse()?);
+    let time = (workload.run)(policy(), turns.parse()?, pause);
     let figures = json!({
         "wall_ms": time.as_secs_f64() * 1e3,
         "cpu_ms": cpu_ms(),
@@ -38,37 +43,16 @@ pub fn make(file: &str) -> Result<()> {
     let mut text = format!(
         "{}; medians of {ROUNDS} interleaved rounds\n\n\
          Floor: peak resident memory of the same process after one turn.\n\n\
-         | benchmark | turns | µs a turn, off | on | CPU ms, off | on | floor MB | peak above it MB, off | on |\n\
-         |---|---|---|---|---|---|---|---|---|\n",
+         | benchmark | partner | turns | µs a turn, off | on | CPU ms, off | on | floor MB | peak above it MB, off | on |\n\
+         |---|---|---|---|---|---|---|---|---|---|\n",
         machine::description()
     );
-    for workload in ALL {
-        let mut runs = [Vec::new(), Vec::new()];
-        let mut floors = Vec::new();
-        for round in 0..ROUNDS {
-            floors.push(run_child(workload.name, "off", 1)?);
-            for at in [round % 2, 1 - round % 2] {
-                let (mode, _) = MODES[at];
-                runs[at].push(run_child(workload.name, mode, workload.turns)?);
-            }
+    for (at, pause) in [Duration::ZERO, SLOW].into_iter().enumerate() {
+        for workload in ALL {
+            let line = row(&workload, workload.turns[at], pause)?;
+            eprintln!("{line}");
+            writeln!(text, "{line}")?;
         }
-        let floor_mb = median(&floors, "peak_mb");
-        let [wall, cpu, peak] =
-            ["wall_ms", "cpu_ms", "peak_mb"].map(|name| runs.each_ref().map(|it| median(it, name)));
-        let turn_us = wall.map(|ms| ms * 1e3 / workload.turns as f64);
-        let line = format!(
-            "| {} | {} | {:.2} | {:.2} | {:.0} | {:.0} | {floor_mb:.2} | {:.2} | {:.2} |",
-            workload.name,
-            workload.turns,
-            turn_us[0],
-            turn_us[1],
-            cpu[0],
-            cpu[1],
-            peak[0] - floor_mb,
-            peak[1] - floor_mb,
-        );
-        eprintln!("{line}");
-        writeln!(text, "{line}")?;
     }
     print!("{text}");
     // Cargo runs benches in their package's folder.
@@ -79,9 +63,40 @@ pub fn make(file: &str) -> Result<()> {
     Ok(())
 }
 
-fn run_child(name: &str, mode: &str, turns: u64) -> Result<Value> {
+fn row(workload: &Workload, turns: u64, pause: Duration) -> Result<String> {
+    let mut runs = [Vec::new(), Vec::new()];
+    let mut floors = Vec::new();
+    for round in 0..ROUNDS {
+        floors.push(run_child(workload.name, "off", 1, pause)?);
+        for at in [round % 2, 1 - round % 2] {
+            let (mode, _) = MODES[at];
+            runs[at].push(run_child(workload.name, mode, turns, pause)?);
+        }
+    }
+    let floor_mb = median(&floors, "peak_mb");
+    let [wall, cpu, peak] =
+        ["wall_ms", "cpu_ms", "peak_mb"].map(|name| runs.each_ref().map(|it| median(it, name)));
+    let turn_us = wall.map(|ms| ms * 1e3 / turns as f64);
+    let partner = match pause.is_zero() {
+        true => "at once",
+        false => "slow",
+    };
+    Ok(format!(
+        "| {} | {partner} | {turns} | {:.2} | {:.2} | {:.0} | {:.0} | {floor_mb:.2} | {:.2} | {:.2} |",
+        workload.name,
+        turn_us[0],
+        turn_us[1],
+        cpu[0],
+        cpu[1],
+        peak[0] - floor_mb,
+        peak[1] - floor_mb,
+    ))
+}
+
+fn run_child(name: &str, mode: &str, turns: u64, pause: Duration) -> Result<Value> {
     let output = Command::new(std::env::current_exe()?)
         .args(["--child", name, mode, &turns.to_string()])
+        .arg(pause.as_micros().to_string())
         .output()?;
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr);

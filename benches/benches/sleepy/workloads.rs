@@ -16,39 +16,46 @@ use sleepy_gc::{Budget, Gc, Rootable};
 pub struct Workload {
     /// As in Ruby's repository.
     pub name: &'static str,
-    /// The time for so many turns, without what comes before and after.
-    pub run: fn(Policy, u64) -> Duration,
-    /// Turns of one run for the table: about half a second.
-    pub turns: u64,
+    /// The time for so many turns, without what comes before and after. What is waited for is there at once, or takes so long: the echo to each
+    /// turn, the reader to each 16 blocks, the producer to each 16 items.
+    pub run: fn(Policy, u64, Duration) -> Duration,
+    /// Turns of one run for the table, at once and slowly.
+    pub turns: [u64; 2],
 }
+
+/// What a slow partner takes.
+pub const SLOW: Duration = Duration::from_micros(200);
 
 pub const ALL: [Workload; 5] = [
     Workload {
         name: "gc_io_wait",
         run: io_wait,
-        turns: 30_000,
+        turns: [30_000, 4_000],
     },
     Workload {
         name: "gc_io_select",
         run: io_select,
-        turns: 30_000,
+        turns: [30_000, 4_000],
     },
     Workload {
         name: "gc_join_timeout",
         run: join_timeout,
-        turns: 100_000,
+        turns: [100_000, 50_000],
     },
     Workload {
         name: "gc_remote_free_spmc",
         run: remote_free_spmc,
-        turns: 100_000,
+        turns: [100_000, 50_000],
     },
     Workload {
         name: "gc_szqueue",
         run: szqueue,
-        turns: 100_000,
+        turns: [100_000, 50_000],
     },
 ];
+
+/// Blocks or items between two pauses of a slow partner.
+const BATCH: u64 = 16;
 
 /// What lives: 200,000 objects of 56 bytes, 13 MB in all.
 type Heap = SendArena<Rootable![GcVec<'_, Gc<'_, [u64; 7]>>]>;
@@ -77,18 +84,25 @@ fn make_garbage(sleeper: &mut Sleeper, arena: &mut GilGuard<'_, Heap>) {
 }
 
 /// Another thread that sends back each byte.
-fn echo() -> (UnixStream, thread::JoinHandle<()>) {
+fn echo(pause: Duration) -> (UnixStream, thread::JoinHandle<()>) {
     let (ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
     let thread = thread::spawn(move || {
         let mut byte = [0];
-        while theirs.read_exact(&mut byte).is_ok() && theirs.write_all(&byte).is_ok() {}
+        while theirs.read_exact(&mut byte).is_ok() {
+            if !pause.is_zero() {
+                thread::sleep(pause);
+            }
+            if theirs.write_all(&byte).is_err() {
+                break;
+            }
+        }
     });
     (ours, thread)
 }
 
 /// Garbage, then a wait for one descriptor.
-fn io_wait(policy: Policy, turns: u64) -> Duration {
-    let (mut ours, echo) = echo();
+fn io_wait(policy: Policy, turns: u64, pause: Duration) -> Duration {
+    let (mut ours, echo) = echo(pause);
     let gil = heap();
     let mut sleeper = Sleeper::new(policy);
     let mut arena = gil.lock();
@@ -107,8 +121,8 @@ fn io_wait(policy: Policy, turns: u64) -> Duration {
 }
 
 /// Garbage, then a wait for several descriptors, of which one becomes ready.
-fn io_select(policy: Policy, turns: u64) -> Duration {
-    let (mut ours, echo) = echo();
+fn io_select(policy: Policy, turns: u64, pause: Duration) -> Duration {
+    let (mut ours, echo) = echo(pause);
     let silent: Vec<_> = (0..16)
         .map(|_| UnixStream::pair().expect("a pair"))
         .collect();
@@ -135,7 +149,7 @@ fn io_select(policy: Policy, turns: u64) -> Duration {
 }
 
 /// One thread joins another in slices of 10 ms; that one reads blocks of 16 KiB, each of them garbage at once.
-fn join_timeout(policy: Policy, turns: u64) -> Duration {
+fn join_timeout(policy: Policy, turns: u64, pause: Duration) -> Duration {
     let gil = heap();
     let begun = Instant::now();
     let reader = {
@@ -143,7 +157,10 @@ fn join_timeout(policy: Policy, turns: u64) -> Duration {
         thread::spawn(move || {
             let mut file = std::fs::File::open("/dev/zero").expect("zeros");
             let mut block = vec![1; 16 << 10];
-            for _ in 0..turns {
+            for turn in 0..turns {
+                if turn % BATCH == 0 && !pause.is_zero() {
+                    thread::sleep(pause);
+                }
                 file.read_exact(&mut block).expect("a read");
                 let mut arena = gil.lock();
                 arena.mutate(|mc, _| {
@@ -160,7 +177,13 @@ fn join_timeout(policy: Policy, turns: u64) -> Duration {
 }
 
 /// One thread allocates, `consumers` drop what it sends through a queue of that limit.
-fn pass_on(policy: &Policy, turns: u64, consumers: usize, limit: usize) -> Duration {
+fn pass_on(
+    policy: &Policy,
+    turns: u64,
+    pause: Duration,
+    consumers: usize,
+    limit: usize,
+) -> Duration {
     let gil = heap();
     let queue = Arc::new(Queue::<Vec<u8>>::bounded(limit));
     let begun = Instant::now();
@@ -179,6 +202,9 @@ fn pass_on(policy: &Policy, turns: u64, consumers: usize, limit: usize) -> Durat
     let mut sleeper = Sleeper::new(policy.clone());
     let mut arena = gil.lock();
     for n in 0..turns {
+        if n % BATCH == 0 {
+            sleeper.sleep(&mut arena, pause);
+        }
         make_garbage(&mut sleeper, &mut arena);
         let item = vec![n as u8; 1000];
         let sent = sleeper.send(&mut arena, &queue, item, None);
@@ -192,10 +218,10 @@ fn pass_on(policy: &Policy, turns: u64, consumers: usize, limit: usize) -> Durat
     begun.elapsed()
 }
 
-fn remote_free_spmc(policy: Policy, turns: u64) -> Duration {
-    pass_on(&policy, turns, 4, 1024)
+fn remote_free_spmc(policy: Policy, turns: u64, pause: Duration) -> Duration {
+    pass_on(&policy, turns, pause, 4, 1024)
 }
 
-fn szqueue(policy: Policy, turns: u64) -> Duration {
-    pass_on(&policy, turns, 1, 16)
+fn szqueue(policy: Policy, turns: u64, pause: Duration) -> Duration {
+    pass_on(&policy, turns, pause, 1, 16)
 }
