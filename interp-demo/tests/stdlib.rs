@@ -17,6 +17,7 @@ fn output(interpreter: &str, script: &str) -> Option<String> {
         .current_dir(folder())
         .env_remove("LUA_INIT")
         .env_remove("LUA_PATH")
+        .env("TZ", "UTC")
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()
@@ -79,6 +80,20 @@ macro_rules! scripts {
 }
 
 scripts!(
-    arguments, base, coroutines, debugging, files, format, loading, numbers, patterns, strings,
-    tables, utf8
+    arguments,
+    base,
+    corners_base,
+    corners_math,
+    corners_string,
+    corners_table,
+    coroutines,
+    debugging,
+    files,
+    format,
+    loading,
+    numbers,
+    patterns,
+    strings,
+    tables,
+    utf8
 );

@@ -3,8 +3,8 @@
 use sleepy_gc::Budget;
 use sleepy_gc::metrics::Pacing;
 
-use super::End;
 use super::worker::{Served, Trouble, Worker, run_on, trouble_error};
+use super::{End, FINALIZERS_AT_ONCE};
 use crate::vm::roster::MAIN;
 use crate::vm::{Answer, Exit, GcRequest, fail};
 
@@ -16,6 +16,10 @@ pub(super) struct Control {
     tolerated_bytes: usize,
     /// Whether there are to be two generations, as far as the program or the environment has said.
     generational: Option<bool>,
+    /// How many cycles had ended when finalizers were last looked at.
+    cycles_seen: u64,
+    /// How many finalizers had run when that number was new.
+    finalized_before: u64,
 }
 
 impl Control {
@@ -24,6 +28,8 @@ impl Control {
             running: true,
             tolerated_bytes: 0,
             generational: std::env::var_os("SLEEPY_GENERATIONAL").map(|value| value == "1"),
+            cycles_seen: 0,
+            finalized_before: 0,
         }
     }
 
@@ -37,6 +43,12 @@ impl Control {
 
 /// What may be allocated between two cycles even if a program asks for no pause.
 const MIN_SLEEP_BYTES: usize = 16 * 1024;
+
+/// Which share of the finalizers that wait runs at a safe point beyond [`FINALIZERS_AT_ONCE`]: one of so many.
+const DUE_SHARE: usize = 8;
+
+/// What an object with a finalizer holds, roughly, when that has run.
+const FINALIZED_BYTES: usize = 128;
 
 /// What a basic step of `collectgarbage` does, in bytes of work.
 const BASIC_STEP_BYTES: usize = 8 * 1024;
@@ -169,6 +181,41 @@ impl Worker<'_> {
         self.arena.control.tolerated_bytes = heap_bytes + limit / 32;
         // A failed allocation has told it already.
         !self.enter(|ctx| ctx.state.told_of_memory.take())
+    }
+
+    /// Runs some of the finalizers that are due, as every safe point does.
+    ///
+    /// A fixed number would let them pile up where a program makes garbage with finalizers faster than that. A share of those that wait
+    /// bounds them: there are never more than `DUE_SHARE` times what comes between two safe points.
+    pub(super) fn run_some_finalizers(&mut self) {
+        let before = self.arena.seen().finalizers;
+        if !self.run_finalizers(FINALIZERS_AT_ONCE) || self.arena.seen().finalizers == before {
+            return;
+        }
+        let due = self.enter(|ctx| ctx.finalizers_due());
+        self.run_finalizers(u32::try_from(due / DUE_SHARE).unwrap_or(u32::MAX));
+        self.collect_finalized(before);
+    }
+
+    /// Starts a cycle when much of the heap is what has been finalized. To the collector that is what has survived the last cycle, and it
+    /// would wait for the heap to grow by a share of that: with garbage of this kind it would grow from cycle to cycle.
+    ///
+    /// `before`: how many finalizers had run before the last safe point.
+    fn collect_finalized(&mut self, before: u64) {
+        let (cycles, heap_bytes) = {
+            let metrics = self.arena.metrics();
+            (metrics.cycles(), metrics.heap_bytes())
+        };
+        let finalized = self.arena.seen().finalizers;
+        let control = &mut self.arena.control;
+        if control.cycles_seen != cycles {
+            (control.cycles_seen, control.finalized_before) = (cycles, before);
+        }
+        let count = usize::try_from(finalized - control.finalized_before).unwrap_or(usize::MAX);
+        let is_much = count.saturating_mul(FINALIZED_BYTES) > heap_bytes / 4;
+        if control.running && is_much && !self.arena.has_work() {
+            self.arena.start_cycle();
+        }
     }
 
     /// Runs the finalizers that are due, `most` of them at most; false if the program was to stop meanwhile.

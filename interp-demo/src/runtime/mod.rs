@@ -38,7 +38,7 @@ use crate::vm::{Ctx, State, Value};
 /// The arena's root.
 pub type StateRoot = Rootable![Gc<'_, State<'_>>];
 
-/// How many finalizers run at a safe point that nobody has asked for.
+/// How many finalizers run at a safe point that nobody has asked for, at least where so many are due.
 const FINALIZERS_AT_ONCE: u32 = 16;
 
 /// Set by [`interrupt`], cleared when the program has been stopped by it.

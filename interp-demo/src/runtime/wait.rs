@@ -8,7 +8,7 @@ use sleepy_gc::Gc;
 use sleepy_gc::idle::{Interest, Sleeper, Watched};
 
 use super::worker::{Served, Worker};
-use super::{End, FINALIZERS_AT_ONCE, Held};
+use super::{End, Held};
 use crate::vm::roster::{NoRest, Rest, Woken};
 use crate::vm::{Answer, Ctx, Suspend};
 
@@ -103,7 +103,7 @@ impl Worker<'_> {
                 answer
             }
         };
-        self.run_finalizers(FINALIZERS_AT_ONCE);
+        self.run_some_finalizers();
         self.enter(|ctx| ctx.put_answer(answer));
         served
     }

@@ -9,7 +9,7 @@ use sleepy_gc::idle::Sleeper;
 
 use super::held::Held;
 use super::shared::Shared;
-use super::{End, FINALIZERS_AT_ONCE, INTERRUPTED, is_interrupted, report};
+use super::{End, INTERRUPTED, is_interrupted, report};
 use crate::vm::roster::{MAIN, ThreadId};
 use crate::vm::{Ctx, Error, Exit, GcRequest, run};
 
@@ -150,7 +150,7 @@ impl<'g> Worker<'g> {
     /// What is due at a safe point: a step of the collector; then others may run, and the limits are looked at.
     fn safe_point(&mut self) -> Option<Trouble> {
         self.pay_debt();
-        self.run_finalizers(FINALIZERS_AT_ONCE);
+        self.run_some_finalizers();
         if self.arena.is_wanted() {
             self.share();
         }

@@ -150,10 +150,11 @@ fn assert<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return call.ret_top(count);
     }
     call.check_any(0)?;
-    if call.len() > 1 {
-        return Err(Error::new(call.get(1)));
+    match call.get(1) {
+        _ if call.len() < 2 => Err(call.error("assertion failed!")),
+        Value::Str(message) => Err(call.error(message.as_bytes())),
+        value => Err(Error::new(value)),
     }
-    Err(call.error("assertion failed!"))
 }
 
 fn error<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {

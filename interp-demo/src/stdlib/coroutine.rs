@@ -119,9 +119,9 @@ fn running<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn isyieldable<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let thread = match call.get(0) {
-        Value::Thread(thread) => thread,
-        _ => call.thread(),
+    let thread = match call.is_none(0) {
+        true => call.thread(),
+        false => check_thread(call)?,
     };
     let yieldable = thread.is_yieldable();
     call.ret1(yieldable)

@@ -72,7 +72,7 @@ fn date<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let Some(date) = date else {
         return Err(call.error("date result cannot be represented in this installation"));
     };
-    if format.starts_with(b"*t") {
+    if format == b"*t" {
         let table = Table::new(call.ctx);
         set_fields(call.ctx, table, &date);
         return call.ret1(table);

@@ -6,6 +6,7 @@
 
 pub mod date;
 pub mod format;
+pub mod mime;
 pub mod number;
 pub mod pack;
 pub mod pattern;

@@ -17,6 +17,8 @@ pub struct Level<'gc> {
     frame: Frame,
     /// Where its caller's frame is; none: nobody knows its caller.
     below: Option<usize>,
+    /// Where the native stands that it calls, if that has no frame.
+    callee: Option<u32>,
 }
 
 impl<'gc> Call<'gc> {
@@ -27,12 +29,15 @@ impl<'gc> Call<'gc> {
             return self.thread.level(level);
         }
         if level > 0 {
-            return self.thread.level(level - 1);
+            let callee = (level == 1).then_some(self.base - 1);
+            let level = self.thread.level(level - 1)?;
+            return Some(Level { callee, ..level });
         }
         Some(Level {
             thread: self.thread,
             frame: Frame::native(self.base - 1, self.top, 0, Flags::NONE),
             below: self.thread.frames().len().checked_sub(1),
+            callee: None,
         })
     }
 }
@@ -53,6 +58,7 @@ impl<'gc> Thread<'gc> {
             thread: self,
             frame: *frame,
             below: at.checked_sub(1),
+            callee: None,
         })
     }
 
@@ -184,6 +190,9 @@ impl<'gc> Level<'gc> {
 
     /// Above the last slot that is in use.
     fn end(&self) -> u32 {
+        if let Some(callee) = self.callee.filter(|_| self.is_lua()) {
+            return callee;
+        }
         match self.below {
             // A function that is called by this one stands on this one's registers.
             Some(below) => {

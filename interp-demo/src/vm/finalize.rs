@@ -98,6 +98,11 @@ impl<'gc> Ctx<'gc> {
         self.warn(&[b"error in __gc (", message, b")"].concat());
     }
 
+    /// How many objects wait for their finalizers to be called.
+    pub(crate) fn finalizers_due(self) -> usize {
+        self.state.finalizable.ready()
+    }
+
     fn next_finalizable(self) -> Option<Value<'gc>> {
         let object = self.state.finalizable.pop(self.mc)?;
         let value = object.to_value();

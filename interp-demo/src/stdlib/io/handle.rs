@@ -73,7 +73,10 @@ fn check_any_state<'gc>(call: &mut Call<'gc>, slot: usize) -> Result<Shared, Err
 }
 
 /// The stream of the handle in a slot, which must be open.
-pub(super) fn check<'gc>(call: &mut Call<'gc>, slot: usize) -> Result<Shared, Error<'gc>> {
+pub(in crate::stdlib) fn check<'gc>(
+    call: &mut Call<'gc>,
+    slot: usize,
+) -> Result<Shared, Error<'gc>> {
     let stream = check_any_state(call, slot)?;
     if stream.lock().is_closed() {
         return Err(call.error("attempt to use a closed file"));

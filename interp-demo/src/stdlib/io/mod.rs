@@ -13,7 +13,7 @@ pub mod stream;
 mod write;
 
 pub(super) use child::wait_for;
-pub(super) use handle::handle;
+pub(super) use handle::{check as check_handle, handle};
 pub(super) use open::shell;
 
 use std::borrow::Cow;

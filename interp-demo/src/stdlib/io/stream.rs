@@ -166,6 +166,12 @@ impl Stream {
         self.file.as_ref().map(File::as_raw_fd)
     }
 
+    /// The file, unless it was closed.
+    #[must_use]
+    pub const fn file(&self) -> Option<&File> {
+        self.file.as_ref()
+    }
+
     /// Sets when output is handed to the system.
     pub fn set_buffering(&mut self, buffering: Buffering, bytes: Option<usize>) {
         self.buffering = buffering;

@@ -26,6 +26,25 @@ impl Family {
         }
     }
 
+    /// As `socket.connect` names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Any => "unspec",
+            Self::V4 => "inet",
+            Self::V6 => "inet6",
+        }
+    }
+
+    /// Any address of this machine, where the family is known.
+    pub fn unspecified(self) -> Option<SocketAddr> {
+        let ip: IpAddr = match self {
+            Self::Any => return None,
+            Self::V4 => Ipv4Addr::UNSPECIFIED.into(),
+            Self::V6 => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        Some(SocketAddr::new(ip, 0))
+    }
+
     /// As `getsockname` and `dns.getaddrinfo` name the family of an address.
     pub fn name_of(address: &SocketAddr) -> &'static str {
         match address {
@@ -57,6 +76,41 @@ pub fn parse(host: &str, port: u16, family: Family) -> Host {
             Err(_) => Host::Named(host.to_owned()),
         },
     }
+}
+
+/// The port of a service by its name, as the system's table of services has it. Needs no network.
+pub fn port_of(service: &str) -> Option<u16> {
+    if service.is_empty() || service.bytes().all(|byte| byte.is_ascii_digit()) {
+        // A number that is no port: the system would cut it off.
+        return None;
+    }
+    let hints = dns_lookup::AddrInfoHints {
+        socktype: libc::SOCK_STREAM,
+        ..dns_lookup::AddrInfoHints::default()
+    };
+    let mut found = dns_lookup::getaddrinfo(None, Some(service), Some(hints)).ok()?;
+    Some(found.next()?.ok()?.sockaddr.port())
+}
+
+/// The name of a host by one of its addresses. May block for seconds.
+///
+/// # Errors
+///
+/// In words for the program: nobody knows it.
+pub fn name_of(ip: IpAddr) -> Result<String, String> {
+    match dns_lookup::getnameinfo(&SocketAddr::new(ip, 0), libc::NI_NAMEREQD) {
+        Ok((name, _)) => Ok(name),
+        Err(_) => Err(message::UNKNOWN_HOST.to_owned()),
+    }
+}
+
+/// The names of a host and a service by their address; numbers where there are no names. May block for seconds.
+///
+/// # Errors
+///
+/// In words for the program: nobody could be asked.
+pub fn names_of(address: SocketAddr) -> Result<(String, String), String> {
+    dns_lookup::getnameinfo(&address, 0).map_err(|_| message::UNKNOWN_HOST.to_owned())
 }
 
 /// Asks the system for the addresses of a host. May block for seconds.
@@ -104,6 +158,14 @@ mod tests {
             parse("localhost", 80, Family::V4),
             Host::Named("localhost".to_owned())
         );
+    }
+
+    #[test]
+    fn services_have_ports() {
+        assert_eq!(port_of("no such service"), None);
+        assert_eq!(port_of("70000"), None);
+        // Where there is a table of services at all.
+        assert!(matches!(port_of("http"), None | Some(80)));
     }
 
     #[test]

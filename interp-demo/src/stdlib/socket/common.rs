@@ -4,11 +4,11 @@ use std::any::Any;
 use std::io;
 use std::net::SocketAddr;
 
-use super::address::Family;
+use super::address::{self, Family};
 use super::endpoint::Endpoint;
 use super::limit::Limits;
 use super::message;
-use crate::stdlib::{Functions, fill};
+use crate::stdlib::{Functions, descriptors, fill};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, Native, NativeFn, NativeResult};
 use crate::vm::state::Ctx;
@@ -31,6 +31,7 @@ pub(super) fn object<'gc, T: Any + Send>(
             let index = Table::new(ctx);
             fill(ctx, index, methods);
             let class = Table::new(ctx);
+            index.set_name(ctx, "class", ctx.string(metatable.as_bytes()));
             class.set_name(ctx, "__index", index);
             class.set_name(ctx, "__name", ctx.string(metatable.as_bytes()));
             class.set_name(ctx, "__close", index.get_name(ctx, "close"));
@@ -52,10 +53,48 @@ pub(super) fn close(ctx: Ctx<'_>, endpoint: &mut Endpoint) {
     endpoint.close();
 }
 
+/// `setfd(descriptor)`: goes on with the socket of that descriptor, or with none if it is negative.
+///
+/// The descriptor is duplicated: no two objects have the same one, so none can close another's.
+pub(super) fn set_fd<'gc>(call: &mut Call<'gc>, endpoint: &mut Endpoint) -> NativeResult<'gc> {
+    let fd = call.check_int(1)?;
+    if fd < 0 {
+        close(call.ctx, endpoint);
+        return call.ret0();
+    }
+    let fd = i32::try_from(fd).map_err(|_| call.arg_error(1, "no descriptor"))?;
+    match endpoint.adopt(fd) {
+        Ok(()) => call.ret0(),
+        Err(error) => ret_failure(call, &message::of(&error)),
+    }
+}
+
+/// Returns the family of a socket, as LuaSocket names it.
+pub(super) fn ret_family<'gc>(call: &mut Call<'gc>, family: Family) -> NativeResult<'gc> {
+    let name = match family {
+        Family::V4 => "inet4",
+        Family::Any | Family::V6 => family.name(),
+    };
+    let name = call.ctx.string(name.as_bytes());
+    call.ret1(name)
+}
+
 /// Returns `nil, message`.
 pub(super) fn ret_failure<'gc>(call: &mut Call<'gc>, why: &str) -> NativeResult<'gc> {
     let why = call.ctx.string(why.as_bytes());
     call.ret(&[Value::Nil, why])
+}
+
+/// Returns why there is no socket; for want of descriptors, `again` is called after a collection.
+pub(super) fn ret_not_open<'gc>(
+    call: &mut Call<'gc>,
+    error: &io::Error,
+    again: NativeFn,
+) -> NativeResult<'gc> {
+    match descriptors::collect_once(call, error, again) {
+        Some(again) => again,
+        None => ret_failure(call, &message::of(error)),
+    }
 }
 
 /// Which side of a socket.
@@ -103,7 +142,7 @@ pub(super) fn host<'gc>(call: &mut Call<'gc>, i: usize) -> Result<String, Error<
     }
 }
 
-/// The port in slot `i`, as a number or its digits; `None` if it is another number or text.
+/// The port in slot `i`: a number, its digits, or the name of a service; `None` if it is another number or text.
 pub(super) fn port<'gc>(call: &Call<'gc>, i: usize) -> Result<Option<u16>, Error<'gc>> {
     match call.get(i) {
         Value::Int(_) | Value::Float(_) => Ok(call
@@ -112,9 +151,9 @@ pub(super) fn port<'gc>(call: &Call<'gc>, i: usize) -> Result<Option<u16>, Error
             .and_then(|port| u16::try_from(port).ok())),
         Value::Str(digits) => Ok(match digits.as_bytes() {
             b"" => Some(0),
-            digits => std::str::from_utf8(digits)
+            text => std::str::from_utf8(text)
                 .ok()
-                .and_then(|digits| digits.parse().ok()),
+                .and_then(|text| text.parse().ok().or_else(|| address::port_of(text))),
         }),
         _ => Err(call.type_error(i, "string")),
     }

@@ -1,16 +1,20 @@
 //! `socket.dns`.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::address::{Family, Host};
 use super::{address, common, message, resolver};
 use crate::stdlib::Functions;
 use crate::vm::native::{Call, NativeResult};
+use crate::vm::state::Ctx;
 use crate::vm::table::Table;
+use crate::vm::value::Value;
 
 pub(super) const FUNCTIONS: Functions = &[
     ("getaddrinfo", getaddrinfo),
     ("gethostname", gethostname),
+    ("getnameinfo", getnameinfo),
+    ("tohostname", tohostname),
     ("toip", toip),
 ];
 
@@ -42,6 +46,98 @@ fn getaddrinfo<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     }
 }
 
+/// `tohostname(host)`: its name, and all that is known
+fn tohostname<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let host = common::host(call, 0)?;
+    call.truncate(1);
+    let question = move || {
+        let ip = match host.parse::<IpAddr>() {
+            Ok(ip) => ip,
+            Err(_) => {
+                let addresses = address::resolve(&host, 0)?;
+                let address = addresses.iter().find(|address| address.is_ipv4());
+                return Ok((host, address.map(SocketAddr::ip)));
+            }
+        };
+        address::name_of(ip).map(|name| (name, Some(ip)))
+    };
+    resolver::ask(call, question, |call| {
+        let (name, ip) = match resolver::answered::<(String, Option<IpAddr>)>(call) {
+            Ok(known) => known,
+            Err(why) => return common::ret_failure(call, &why),
+        };
+        let ctx = call.ctx;
+        let ips = Table::new(ctx);
+        if let Some(ip) = ip {
+            ips.set_int(ctx, 1, ctx.string(ip.to_string().as_bytes()))?;
+        }
+        let name = ctx.string(name.as_bytes());
+        let info = info(ctx, name, ips);
+        call.ret(&[name, info.into()])
+    })
+}
+
+/// `getnameinfo(host [, port])`: a list of names, one for each address of the host, and the name of the service
+fn getnameinfo<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let host = match call.is_none_or_nil(0) {
+        true => None,
+        false => Some(common::host(call, 0)?),
+    };
+    let has_service = !call.is_none_or_nil(1);
+    if host.is_none() && !has_service {
+        return Err(call.error("host and serv cannot be both nil"));
+    }
+    let Some(port) = common::opt_port(call, 1)? else {
+        return common::ret_failure(call, message::UNKNOWN_SERVICE);
+    };
+    call.truncate(0);
+    let question = move || {
+        let addresses = match &host {
+            None => vec![SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port)],
+            Some(host) => match address::parse(host, port, Family::Any) {
+                Host::Known(addresses) => addresses,
+                Host::Named(name) => address::resolve(&name, port)?,
+            },
+        };
+        let mut names = Vec::new();
+        let mut service = None;
+        for address in addresses {
+            let (name, service_name) = address::names_of(address)?;
+            if host.is_some() && !names.contains(&name) {
+                names.push(name);
+            }
+            service.get_or_insert(service_name);
+        }
+        Ok((names, service.filter(|_| has_service)))
+    };
+    resolver::ask(call, question, |call| {
+        let (names, service) = match resolver::answered::<(Vec<String>, Option<String>)>(call) {
+            Ok(known) => known,
+            Err(why) => return common::ret_failure(call, &why),
+        };
+        let ctx = call.ctx;
+        let list = Table::new(ctx);
+        for (i, name) in names.iter().enumerate() {
+            list.set_int(ctx, i as i64 + 1, ctx.string(name.as_bytes()))?;
+        }
+        let list = match names.is_empty() {
+            true => Value::Nil,
+            false => list.into(),
+        };
+        let service = service.map(|service| ctx.string(service.as_bytes()));
+        call.ret(&[list, service.into()])
+    })
+}
+
+/// What is known of a host.
+fn info<'gc>(ctx: Ctx<'gc>, name: Value<'gc>, ips: Table<'gc>) -> Table<'gc> {
+    let info = Table::new(ctx);
+    info.set_name(ctx, "name", name);
+    info.set_name(ctx, "alias", Table::new(ctx));
+    info.set_name(ctx, "ip", ips);
+    info
+}
+
 type Known = Result<Vec<SocketAddr>, String>;
 
 /// The addresses of the host in slot 0, or its name when they have to be asked for.
@@ -64,10 +160,7 @@ fn ret_ip<'gc>(call: &mut Call<'gc>, addresses: &[SocketAddr]) -> NativeResult<'
     if ips.is_empty(ctx) {
         return common::ret_failure(call, message::UNKNOWN_HOST);
     }
-    let info = Table::new(ctx);
-    info.set_name(ctx, "name", call.get(0));
-    info.set_name(ctx, "alias", Table::new(ctx));
-    info.set_name(ctx, "ip", ips);
+    let info = info(ctx, call.get(0), ips);
     call.ret(&[ips.get_int(ctx, 1), info.into()])
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 use std::net::{Shutdown, SocketAddr};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -49,6 +49,8 @@ pub struct Endpoint {
     bound: Option<SocketAddr>,
     /// An attempt to connect was begun: if it fails, the next one needs another socket.
     attempted: bool,
+    /// An attempt to connect was given up by `connect` when its time was over, and may have ended since.
+    pub(super) pending: bool,
     born_ns: i64,
     closed: bool,
 }
@@ -71,9 +73,23 @@ impl Endpoint {
             sent_bytes: 0,
             bound: None,
             attempted: false,
+            pending: false,
             born_ns: now_ns(),
             closed: false,
         }
+    }
+
+    /// As [`new`](Self::new), with the system's socket where the family is known.
+    ///
+    /// # Errors
+    ///
+    /// As the system's.
+    pub fn open(family: Family, kind: Type) -> io::Result<Self> {
+        let mut endpoint = Self::new(family);
+        if let Some(address) = family.unspecified() {
+            endpoint.open_for(&address, kind)?;
+        }
+        Ok(endpoint)
     }
 
     /// The system's socket.
@@ -120,6 +136,35 @@ impl Endpoint {
         self.closed = true;
         self.buffer = RecvBuffer::default();
         self.untried = Vec::new();
+    }
+
+    /// Goes on with a socket of its own on what `fd` stands for, of which nothing was read yet.
+    ///
+    /// # Errors
+    ///
+    /// `fd` is no descriptor of a socket, or there is none left.
+    pub fn adopt(&mut self, fd: RawFd) -> io::Result<()> {
+        if fd < 0 {
+            return Err(io::Error::from_raw_os_error(libc::EBADF));
+        }
+        // SAFETY: a number that is no descriptor is refused by the system; the one that is has been duplicated before it is used, so it
+        // need not stay open.
+        let own = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned()?;
+        let socket = Socket::from(own);
+        let domain = socket.domain()?;
+        socket.set_nonblocking(true)?;
+        self.close();
+        self.closed = false;
+        self.family = match domain {
+            Domain::IPV4 => Family::V4,
+            Domain::IPV6 => Family::V6,
+            _ => Family::Any,
+        };
+        if socket.peer_addr().is_ok() {
+            self.role = Role::Client;
+        }
+        self.socket = Some(socket);
+        Ok(())
     }
 
     /// Reads once into the buffer; `Ok(0)` at the end of the stream.

@@ -1,5 +1,6 @@
 //! Asking for the addresses of a host without holding up the collector: another thread asks.
 
+use std::any::Any;
 use std::net::SocketAddr;
 use std::thread;
 use std::time::Instant;
@@ -9,20 +10,18 @@ use crate::runtime::Waiter;
 use crate::vm::native::{Call, NativeFn, NativeResult};
 use crate::vm::suspend::{Answer, CustomWait, Suspend};
 
-type Addresses = Result<Vec<SocketAddr>, String>;
+/// What is known, or in words why it is not.
+pub(super) type Known<T> = Result<T, String>;
 
-struct Resolve {
-    host: String,
-    port: u16,
-}
+struct Asked<T>(Box<dyn FnOnce() -> Known<T> + Send>);
 
-impl CustomWait for Resolve {
+impl<T: Any + Send> CustomWait for Asked<T> {
     fn run(self: Box<Self>, wait: &mut Waiter<'_, '_>) -> Answer {
-        let Self { host, port } = *self;
+        let question = self.0;
         let spawned = thread::Builder::new()
             .name("resolver".to_owned())
-            .spawn(move || address::resolve(&host, port));
-        let addresses: Addresses = match spawned {
+            .spawn(question);
+        let known: Known<T> = match spawned {
             Ok(asking) => {
                 let limit = wait
                     .time_left
@@ -43,28 +42,42 @@ impl CustomWait for Resolve {
             }
             Err(error) => Err(message::of(&error).into_owned()),
         };
-        Answer::Custom(Box::new(addresses))
+        Answer::Custom(Box::new(known))
     }
 }
 
-/// Leaves until the host's addresses are known; `then` takes them with [`resolved`].
+/// Leaves until another thread has answered `question`, which may block; `then` takes the answer with [`answered`].
+pub(super) fn ask<'gc, T: Any + Send>(
+    call: &mut Call<'gc>,
+    question: impl FnOnce() -> Known<T> + Send + 'static,
+    then: NativeFn,
+) -> NativeResult<'gc> {
+    call.suspend(Suspend::Custom(Box::new(Asked(Box::new(question)))), then)
+}
+
+/// What was asked for.
+pub(super) fn answered<T: Any>(call: &mut Call<'_>) -> Known<T> {
+    match call.answer() {
+        Answer::Custom(answer) => match answer.downcast::<Known<T>>() {
+            Ok(known) => *known,
+            Err(_) => Err("the resolver has failed".to_owned()),
+        },
+        Answer::Failed(error) => Err(message::of(&error).into_owned()),
+        _ => Err("the resolver has failed".to_owned()),
+    }
+}
+
+/// Asks for the addresses of a host; `then` takes them with [`resolved`].
 pub(super) fn resolve<'gc>(
     call: &mut Call<'gc>,
     host: String,
     port: u16,
     then: NativeFn,
 ) -> NativeResult<'gc> {
-    call.suspend(Suspend::Custom(Box::new(Resolve { host, port })), then)
+    ask(call, move || address::resolve(&host, port), then)
 }
 
 /// The addresses that were asked for, or why there are none.
-pub(super) fn resolved(call: &mut Call<'_>) -> Addresses {
-    match call.answer() {
-        Answer::Custom(answer) => match answer.downcast::<Addresses>() {
-            Ok(addresses) => *addresses,
-            Err(_) => Err("the resolver has failed".to_owned()),
-        },
-        Answer::Failed(error) => Err(message::of(&error).into_owned()),
-        _ => Err("the resolver has failed".to_owned()),
-    }
+pub(super) fn resolved(call: &mut Call<'_>) -> Known<Vec<SocketAddr>> {
+    answered(call)
 }

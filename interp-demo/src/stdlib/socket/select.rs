@@ -16,13 +16,13 @@ use crate::vm::table::Table;
 use crate::vm::value::Value;
 
 /// `gettime()`: seconds since 1970
-pub(super) fn gettime<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+pub(in crate::stdlib) fn gettime<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     call.ret1(since.map_or(0.0, |time| time.as_secs_f64()))
 }
 
 /// `sleep(seconds)`
-pub(super) fn sleep<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+pub(in crate::stdlib) fn sleep<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let seconds = call.check_float(0)?;
     let time = duration(seconds);
     if time.is_zero() {

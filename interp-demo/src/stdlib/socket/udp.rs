@@ -24,6 +24,8 @@ pub struct Udp(pub Endpoint);
 
 const METHODS: Functions = &[
     ("close", close),
+    ("dirty", dirty),
+    ("getfamily", getfamily),
     ("getfd", getfd),
     ("getoption", getoption),
     ("getpeername", getpeername),
@@ -33,6 +35,7 @@ const METHODS: Functions = &[
     ("receivefrom", receivefrom),
     ("send", send),
     ("sendto", sendto),
+    ("setfd", setfd),
     ("setoption", setoption),
     ("setpeername", setpeername),
     ("setsockname", setsockname),
@@ -40,7 +43,7 @@ const METHODS: Functions = &[
 ];
 
 /// The longest datagram that `receive` takes when no size is given.
-const DATAGRAM_BYTES: i64 = 8192;
+pub(super) const DATAGRAM_BYTES: i64 = 8192;
 const MAX_DATAGRAM_BYTES: i64 = 65_536;
 
 fn this<'gc>(call: &Call<'gc>) -> Result<RefMut<'gc, Udp>, Error<'gc>> {
@@ -73,19 +76,23 @@ fn tostring<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 pub(super) fn udp<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    new(call, Family::Any)
+    new(call, Family::Any, udp)
 }
 
 pub(super) fn udp4<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    new(call, Family::V4)
+    new(call, Family::V4, udp4)
 }
 
 pub(super) fn udp6<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    new(call, Family::V6)
+    new(call, Family::V6, udp6)
 }
 
-fn new<'gc>(call: &mut Call<'gc>, family: Family) -> NativeResult<'gc> {
-    let endpoint = Udp(Endpoint::new(family));
+/// A new object, with a socket where the family is known; for want of descriptors, `again` is called after a collection.
+fn new<'gc>(call: &mut Call<'gc>, family: Family, again: NativeFn) -> NativeResult<'gc> {
+    let endpoint = match Endpoint::open(family, Type::DGRAM) {
+        Ok(endpoint) => Udp(endpoint),
+        Err(error) => return common::ret_not_open(call, &error, again),
+    };
     let object = common::object(call.ctx, "socket.udp", METHODS, tostring, endpoint);
     call.ret1(object)
 }
@@ -287,6 +294,22 @@ fn close<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 fn getfd<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let fd = this(call)?.0.fd().unwrap_or(-1);
     call.ret1(i64::from(fd))
+}
+
+/// `dirty()`: datagrams are not kept here
+fn dirty<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    this(call)?;
+    call.ret1(false)
+}
+
+fn getfamily<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let family = this(call)?.0.family;
+    common::ret_family(call, family)
+}
+
+fn setfd<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let mut udp = this(call)?;
+    common::set_fd(call, &mut udp.0)
 }
 
 fn getoption<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {

@@ -20,6 +20,8 @@ fn refuse<'gc>(call: &mut Call<'gc>, error: PackError) -> Error<'gc> {
 
 pub(super) fn pack<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let mut layout = Layout::new(call.check_str(0)?.as_bytes());
+    // A missing value is told of as nil, as Lua does.
+    call.push(Value::Nil);
     let mut out = Vec::new();
     let mut total = 0;
     let mut slot = 0;

@@ -134,10 +134,7 @@ fn remove<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 
 /// Which position `remove` is to remove, in a list of `size` elements.
 fn remove_position<'gc>(call: &mut Call<'gc>, size: i64) -> Result<i64, Error<'gc>> {
-    if call.len() < 2 {
-        return Ok(size);
-    }
-    let position = call.check_int(1)?;
+    let position = call.opt_int(1, size)?;
     if position != size
         && size.wrapping_add(1).wrapping_sub(position).cast_unsigned() > size.cast_unsigned()
     {

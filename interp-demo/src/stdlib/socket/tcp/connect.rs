@@ -25,9 +25,12 @@ pub(super) fn connect<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     connect_first(call)
 }
 
-/// `socket.connect(host, port [, local host, local port])`
+/// `socket.connect(host, port [, local host, local port [, family]])`
 pub(in crate::stdlib::socket) fn connect_new<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    connect_family(call, Family::Any)
+    let families = [Family::Any, Family::V4, Family::V6];
+    let names = families.map(Family::name);
+    let family = families[call.check_option(4, Some(names[0]), &names)?];
+    connect_family(call, family)
 }
 
 pub(in crate::stdlib::socket) fn connect_new4<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
@@ -84,6 +87,9 @@ fn connect_first<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 
 fn connect_to<'gc>(call: &mut Call<'gc>, addresses: Vec<SocketAddr>) -> NativeResult<'gc> {
     let mut tcp = this(call)?;
+    if std::mem::take(&mut tcp.0.pending) {
+        return go_on(call, tcp);
+    }
     if tcp.0.role == Role::Server || tcp.0.peer().is_ok() {
         return common::ret_failure(call, "already connected");
     }
@@ -99,6 +105,25 @@ fn connect_to<'gc>(call: &mut Call<'gc>, addresses: Vec<SocketAddr>) -> NativeRe
     connect_next(call, tcp)
 }
 
+/// The outcome of the attempt that an earlier call has begun.
+fn go_on<'gc>(call: &mut Call<'gc>, mut tcp: RefMut<'gc, Tcp>) -> NativeResult<'gc> {
+    match tcp.0.connect_result() {
+        Ok(()) if tcp.0.peer().is_ok() => connected(call, tcp),
+        Ok(()) => {
+            tcp.0.pending = true;
+            let error = std::io::Error::from_raw_os_error(libc::EALREADY);
+            common::ret_failure(call, &message::of(&error))
+        }
+        Err(error) => common::ret_failure(call, &message::of(&error)),
+    }
+}
+
+/// Returns "timeout"; a later call may go on.
+fn ret_pending<'gc>(call: &mut Call<'gc>, mut tcp: RefMut<'gc, Tcp>) -> NativeResult<'gc> {
+    tcp.0.pending = true;
+    common::ret_failure(call, message::TIMEOUT)
+}
+
 fn connect_next<'gc>(call: &mut Call<'gc>, mut tcp: RefMut<'gc, Tcp>) -> NativeResult<'gc> {
     match tcp.0.connect_next() {
         Ok(true) => connected(call, tcp),
@@ -106,7 +131,7 @@ fn connect_next<'gc>(call: &mut Call<'gc>, mut tcp: RefMut<'gc, Tcp>) -> NativeR
             let fd = tcp.0.fd();
             match wait_for(call, fd, Interest::Writable, connect_more) {
                 Some(waiting) => waiting,
-                None => common::ret_failure(call, message::TIMEOUT),
+                None => ret_pending(call, tcp),
             }
         }
         Err(error) if descriptors::are_used_up(&error) && call.len() == FIRST_TRY_SLOTS => {
@@ -126,7 +151,7 @@ fn connect_more<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             let fd = tcp.0.fd();
             return match wait_for(call, fd, Interest::Writable, connect_more) {
                 Some(waiting) => waiting,
-                None => common::ret_failure(call, message::TIMEOUT),
+                None => ret_pending(call, tcp),
             };
         }
         _ => tcp.0.connect_result(),

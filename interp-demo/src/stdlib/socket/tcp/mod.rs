@@ -17,6 +17,7 @@ use std::os::fd::RawFd;
 use std::time::Duration;
 
 use sleepy_gc::idle::Interest;
+use socket2::Type;
 
 use super::address::Family;
 use super::common::Side;
@@ -41,6 +42,7 @@ const METHODS: Functions = &[
     ("close", close),
     ("connect", connect::connect),
     ("dirty", dirty),
+    ("getfamily", getfamily),
     ("getfd", getfd),
     ("getoption", getoption),
     ("getpeername", getpeername),
@@ -50,6 +52,7 @@ const METHODS: Functions = &[
     ("listen", listen::listen),
     ("receive", receive::receive),
     ("send", send::send),
+    ("setfd", setfd),
     ("setoption", setoption),
     ("setpeername", connect::connect),
     ("setsockname", listen::bind),
@@ -89,19 +92,24 @@ fn tostring<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 pub(super) fn tcp<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    new(call, Family::Any)
+    new(call, Family::Any, tcp)
 }
 
 pub(super) fn tcp4<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    new(call, Family::V4)
+    new(call, Family::V4, tcp4)
 }
 
 pub(super) fn tcp6<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    new(call, Family::V6)
+    new(call, Family::V6, tcp6)
 }
 
-fn new<'gc>(call: &mut Call<'gc>, family: Family) -> NativeResult<'gc> {
-    let object = object(call.ctx, Endpoint::new(family));
+/// A new object, with a socket where the family is known; for want of descriptors, `again` is called after a collection.
+fn new<'gc>(call: &mut Call<'gc>, family: Family, again: NativeFn) -> NativeResult<'gc> {
+    let endpoint = match Endpoint::open(family, Type::STREAM) {
+        Ok(endpoint) => endpoint,
+        Err(error) => return common::ret_not_open(call, &error, again),
+    };
+    let object = object(call.ctx, endpoint);
     call.ret1(object)
 }
 
@@ -155,6 +163,16 @@ fn dirty<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 fn getfd<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let fd = this(call)?.0.fd().unwrap_or(-1);
     call.ret1(i64::from(fd))
+}
+
+fn getfamily<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let family = this(call)?.0.family;
+    common::ret_family(call, family)
+}
+
+fn setfd<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let mut tcp = this(call)?;
+    common::set_fd(call, &mut tcp.0)
 }
 
 fn getoption<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
