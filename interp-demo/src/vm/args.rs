@@ -1,7 +1,7 @@
 //! The arguments of natives, checked, with the messages of Lua's auxiliary library. Slots count from 0, messages
 //! from 1.
 
-use super::describe::position_text;
+use super::describe::known_position_text;
 use super::error::Error;
 use super::native::Call;
 use super::string::LuaStr;
@@ -36,7 +36,7 @@ impl<'gc> Call<'gc> {
     #[must_use]
     pub fn position(&self, level: usize) -> Vec<u8> {
         match self.level(level) {
-            Some(level) => position_text(level.thread(), level.frame()),
+            Some(level) => known_position_text(level.thread(), level.frame()),
             None => Vec::new(),
         }
     }

@@ -22,6 +22,14 @@ pub(super) fn position<'gc>(thread: Thread<'gc>, frame: &Frame) -> Option<(&'gc 
     Some((proto, next.saturating_sub(1)))
 }
 
+/// As [`position_text`], and empty where no line is known either: so natives tell where they were called.
+pub(super) fn known_position_text(thread: Thread<'_>, frame: &Frame) -> Vec<u8> {
+    match position(thread, frame) {
+        Some((proto, pc)) if proto.line(pc).is_some() => position_text(thread, frame),
+        _ => Vec::new(),
+    }
+}
+
 /// `file:line: ` for a Lua frame; empty for others.
 pub(super) fn position_text(thread: Thread<'_>, frame: &Frame) -> Vec<u8> {
     let Some((proto, pc)) = position(thread, frame) else {
