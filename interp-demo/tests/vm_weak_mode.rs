@@ -80,6 +80,59 @@ fn a_mode_that_comes_later_holds_from_the_next_entry_on() {
 }
 
 #[test]
+fn a_mode_that_comes_later_holds_for_the_entries_that_are_there() {
+    check(
+        "-- The metatable is empty, full, the table itself, or shared.
+         local mt = {}
+         local t = setmetatable({}, mt)
+         t[{}] = 1
+         mt.__mode = 'k'
+         collectgarbage()
+         assert(next(t) == nil)
+         mt = { __index = function() end, __newindex = nil, x = 1 }
+         t = setmetatable({ {}, {}, x = {}, y = 'kept' }, mt)
+         rawset(mt, '__mode', 'v')
+         collectgarbage()
+         assert(#t == 0 and rawget(t, 'x') == nil and t.y == 'kept')
+         local own = {}
+         setmetatable(own, own)
+         own.value = {}
+         own.__mode = 'v'
+         collectgarbage()
+         assert(own.value == nil and own.__mode == 'v')
+         -- Wherever the tables are: in upvalues, coroutines, metatables, keys, user values and weak tables.
+         mt = { __name = 'shared' }
+         local function new() return setmetatable({ {} }, mt) end
+         local all = {}
+         do
+             local up = new()
+             all.closure = function() return up end
+             all.coroutine = coroutine.wrap(function() local own = new() while true do coroutine.yield(own) end end)
+             all.coroutine()
+             all.object = setmetatable({}, new())
+             all[new()] = 'key'
+             local held = new()
+             all.weak = setmetatable({ held }, { __mode = 'v' })
+             all.held = held
+             debug.setuservalue(io.stdout, new(), 1)
+         end
+         local late = new()
+         mt.__mode = 'v'
+         collectgarbage()
+         assert(late[1] == nil and all.closure()[1] == nil and all.coroutine()[1] == nil)
+         assert(getmetatable(all.object)[1] == nil and all.held[1] == nil and all.weak[1] == all.held)
+         for key in pairs(all) do assert(type(key) == 'string' or key[1] == nil) end
+         -- Without being asked for, too.
+         mt = {}
+         t = setmetatable({ {} }, mt)
+         mt.__mode = 'v'
+         local n = 0
+         repeat n = n + 1; local garbage = { n } until t[1] == nil or n > 1e7
+         assert(t[1] == nil)",
+    );
+}
+
+#[test]
 fn a_watched_metatable_is_a_table_as_any_other() {
     check(
         "local mt = { __mode = 'v', 10, 20, 30, name = 'n' }

@@ -82,8 +82,21 @@ impl Worker<'_> {
         }
         let debt = self.arena.allocation_debt();
         if debt > 0 {
+            let cycles = self.arena.metrics().cycles();
             self.forced_step(debt);
+            if self.arena.metrics().cycles() != cycles {
+                // The next one is to find the tables in their form.
+                self.follow_late_modes();
+            }
         }
+    }
+
+    /// Has tables follow a `__mode` that came to their metatables since the last cycle.
+    fn follow_late_modes(&mut self) {
+        self.enter(|ctx| {
+            // What there was no memory for is followed when the table gets its next entry.
+            let _ = ctx.follow_late_modes();
+        });
     }
 
     fn forced_step(&mut self, work_bytes: usize) {
@@ -96,6 +109,7 @@ impl Worker<'_> {
     pub(super) fn collect(&mut self, request: GcRequest) -> Answer {
         match request {
             GcRequest::Full => {
+                self.follow_late_modes();
                 self.arena.forced(|arena| {
                     if arena.has_work() {
                         // What has died since the cycle under way began is not its business.

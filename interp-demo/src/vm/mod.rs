@@ -21,6 +21,7 @@ mod finalize;
 mod finish;
 mod frame;
 pub mod hooks;
+mod late_mode;
 pub mod native;
 pub mod number;
 pub mod roster;

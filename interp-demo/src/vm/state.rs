@@ -62,6 +62,8 @@ pub struct State<'gc> {
     pub(crate) has_told_end: Cell<bool>,
     /// The coroutine that the finalizer interrupts.
     pub(super) interrupted: Cell<Option<Thread<'gc>>>,
+    /// Whether a `__mode` has come to a table that was a metatable before, since the last cycle began.
+    pub(super) late_mode: Cell<bool>,
     /// Whether warnings are shown.
     pub(super) warnings: Cell<bool>,
     /// Objects that have a `__gc` method.
@@ -155,6 +157,7 @@ impl<'gc> State<'gc> {
                 retrying: Cell::new(false),
                 has_told_end: Cell::new(false),
                 interrupted: Cell::new(None),
+                late_mode: Cell::new(false),
                 warnings: Cell::new(false),
                 finalizable: FinalizerQueue::new(mc),
                 large_tables: Cell::new(None),
@@ -203,6 +206,11 @@ impl<'gc> State<'gc> {
         self.current.set(thread);
     }
 
+    /// All metatables of types.
+    pub(super) fn type_metatables(&self) -> impl Iterator<Item = Table<'gc>> {
+        self.metatables.iter().filter_map(Cell::get)
+    }
+
     /// The metatable of all values of a type (tables and userdata have their own).
     #[must_use]
     pub fn type_metatable(&self, kind: Type) -> Option<Table<'gc>> {
@@ -225,7 +233,11 @@ impl<'gc> State<'gc> {
     /// Whether the host wants to look at its limits now and then.
     #[inline]
     pub(super) fn needs_attention(&self) -> bool {
-        self.watched.get() || self.shared.get() || crate::runtime::is_interrupted()
+        // While finalizers are due there are safe points, so that they don't wait until the collector has something to do again.
+        self.watched.get()
+            || self.shared.get()
+            || self.finalizable.ready() != 0
+            || crate::runtime::is_interrupted()
     }
 
     pub(super) fn names(&self) -> Names<'gc> {

@@ -452,6 +452,19 @@ impl<'gc> Thread<'gc> {
         stack.set_top(ctx.mc, (top as usize).min(stack.capacity()));
     }
 
+    /// What is alive on the stack, and what else the coroutine refers to, at a safe point.
+    pub(super) fn values(self, ctx: Ctx<'gc>) -> Vec<Value<'gc>> {
+        let body = self.body();
+        let slots = body.stack.slots(ctx.mc, 0..body.stack.top());
+        let slots = slots.unwrap_or_default().iter().map(Cell::get);
+        let others = [
+            body.resumer.get().into(),
+            body.failure.get().into(),
+            body.hook_function.get(),
+        ];
+        slots.chain(others).collect()
+    }
+
     // The frames.
 
     /// The frames. No reference to them is kept while anything else runs.

@@ -53,6 +53,19 @@ impl<'gc> Threads<'gc> {
             cc.trace(handle);
         }
     }
+
+    /// The coroutines of those that do not hold the state, and all handles.
+    pub(super) fn values(&self) -> Vec<Value<'gc>> {
+        let (turns, handles) = (self.turns.borrow(), self.handles.borrow());
+        let coroutines = turns
+            .values()
+            .flat_map(|turn| [Some(turn.current), turn.interrupted])
+            .flatten()
+            .map(Value::from);
+        coroutines
+            .chain(handles.values().map(|&handle| handle.into()))
+            .collect()
+    }
 }
 
 impl<'gc> Ctx<'gc> {

@@ -237,8 +237,15 @@ fn address_number(address: *const ()) -> u64 {
 #[inline(always)]
 const fn event_bit(event: Event) -> u16 {
     let number = event as u32;
-    if number < u16::BITS { 1 << number } else { 0 }
+    if number < IS_METATABLE.trailing_zeros() {
+        1 << number
+    } else {
+        0
+    }
 }
+
+/// Beside the events that are known to be absent: whether the table has been the metatable of another one.
+const IS_METATABLE: u16 = 1 << 15;
 
 /// A key as the hash part holds it: a float that has an integer's value is that integer.
 #[inline]
@@ -311,6 +318,10 @@ impl<'gc> Table<'gc> {
     pub(super) fn put_metatable(self, ctx: Ctx<'gc>, metatable: Option<Table<'gc>>) {
         ctx.barrier_in(self.erase(), metatable.into());
         self.body().metatable.set(metatable);
+        if let Some(metatable) = metatable {
+            let absent = &metatable.body().absent;
+            absent.set(absent.get() | IS_METATABLE);
+        }
     }
 
     /// The value of any key, without metamethods.
@@ -445,7 +456,7 @@ impl<'gc> Table<'gc> {
         if !body.node(at).has_value() {
             // The key was not kept alive while there was no value.
             body.node_buffer.shade_in(ctx.mc, &key);
-            body.absent.set(0);
+            self.note_new_key(ctx, key);
         }
         body.change_node(at, |node| node.set_value(value));
     }
@@ -509,6 +520,21 @@ impl<'gc> Table<'gc> {
     #[inline(always)]
     pub(super) fn is_absent(self, event: Event) -> bool {
         self.body().absent.get() & event_bit(event) != 0
+    }
+
+    /// A key has come that had no value: what was known to be absent may be there now. A `__mode` that comes to a metatable is told to
+    /// the next cycle ([`Ctx::follow_late_modes`]).
+    #[inline]
+    pub(super) fn note_new_key(self, ctx: Ctx<'gc>, key: Value<'gc>) {
+        let absent = &self.body().absent;
+        let kept = absent.get() & IS_METATABLE;
+        absent.set(kept);
+        if kept != 0
+            && let Value::Str(name) = key
+            && name.ptr_eq(ctx.state.event_name(Event::Mode))
+        {
+            ctx.state.late_mode.set(true);
+        }
     }
 
     /// Notes that `event` is not a key.

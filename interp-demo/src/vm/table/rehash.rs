@@ -33,7 +33,7 @@ impl<'gc> Table<'gc> {
         value: Value<'gc>,
     ) -> Result<(), Error<'gc>> {
         let body = self.body();
-        body.absent.set(0);
+        self.note_new_key(ctx, key);
         let mut at = body.main_position(key);
         if body.has_no_nodes() || body.node(at).has_value() {
             let Some(free) = self.free_node() else {

@@ -2,7 +2,7 @@
 //!
 //! Such a table has no array part and no hash part, so that the fast paths find nothing and come here. The same goes for
 //! the metatable: so a change of its `__mode` is noticed, and told to the tables that it is about. A `__mode` that comes
-//! later is noticed when a table gets its next entry (`Ctx::set_index`).
+//! later is noticed when a table gets its next entry (`Ctx::set_index`), or between two cycles (`vm/late_mode.rs`).
 
 use std::cell::Cell;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -251,7 +251,7 @@ impl<'gc> Table<'gc> {
         key: Value<'gc>,
         value: Value<'gc>,
     ) -> Result<(), Error<'gc>> {
-        self.body().absent.set(0);
+        self.note_new_key(ctx, key);
         if value.is_nil() {
             entries.map.remove(ctx.mc, &Weak(key));
         } else if entries
