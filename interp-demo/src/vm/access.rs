@@ -228,6 +228,7 @@ impl<'gc> Ctx<'gc> {
     }
 
     /// The method of the first of two operands that has one; nil if none has.
+    #[inline]
     #[must_use]
     pub fn binary_method(self, a: Value<'gc>, b: Value<'gc>, event: Event) -> Value<'gc> {
         match self.metamethod(a, event) {

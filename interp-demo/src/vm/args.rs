@@ -173,9 +173,10 @@ impl<'gc> Call<'gc> {
     ///
     /// If it is none.
     pub fn check_float(&self, i: usize) -> Result<f64, Error<'gc>> {
-        match self.check_number(i)? {
-            Number::Int(int) => Ok(int as f64),
-            Number::Float(float) => Ok(float),
+        match self.get(i) {
+            Value::Int(int) => Ok(int as f64),
+            Value::Float(float) => Ok(float),
+            _ => Ok(self.check_number(i)?.to_float()),
         }
     }
 

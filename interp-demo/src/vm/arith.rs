@@ -21,15 +21,9 @@ pub(super) const fn as_float(value: Value<'_>) -> Option<f64> {
 pub(super) fn as_int(value: Value<'_>) -> Option<i64> {
     match value {
         Value::Int(v) => Some(v),
-        Value::Float(v) => rare_float(v),
+        Value::Float(v) => float_to_int(v),
         _ => None,
     }
-}
-
-/// Out of line: a float is a rare operand here, and the conversion would take registers from the interpreter's loop.
-#[inline(never)]
-fn rare_float(value: f64) -> Option<i64> {
-    float_to_int(value)
 }
 
 impl<'gc> Ctx<'gc> {

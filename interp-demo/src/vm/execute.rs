@@ -283,13 +283,17 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
             };
         }
         macro_rules! bitwise {
-            ($i:expr, $c:expr, $op:expr) => {
-                if let (Some(b), Some(c)) = (as_int(regs.get($i.b())), as_int($c)) {
-                    let op: fn(i64, i64) -> i64 = $op;
-                    regs.set($i.a(), Value::Int(op(b, c)));
-                    pc.skip();
+            ($i:expr, $c:expr, $op:expr) => {{
+                let op: fn(i64, i64) -> i64 = $op;
+                match (regs.get($i.b()), $c) {
+                    (Value::Int(b), Value::Int(c)) => regs.set($i.a(), Value::Int(op(b, c))),
+                    (b, c) => match slow::integers(b, c) {
+                        Some((b, c)) => regs.set($i.a(), Value::Int(op(b, c))),
+                        None => continue,
+                    },
                 }
-            };
+                pc.skip();
+            }};
         }
         macro_rules! compare {
             ($i:expr, $int:expr, $float:expr, $strings:ident, $other:ident) => {{

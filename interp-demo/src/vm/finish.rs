@@ -1,6 +1,6 @@
 //! What is left of an instruction when the metamethod it called has returned.
 
-use super::call::{After, precall};
+use super::call::{After, call_lua, precall};
 use super::error::Error;
 use super::frame::Flags;
 use super::state::Ctx;
@@ -10,6 +10,7 @@ use crate::opcode::{Event, Op};
 
 /// Calls `method(args…)` above the registers of the Lua frame on top, whose `pc` is up to date. Afterwards the frame
 /// finishes its instruction ([`finish_op`]).
+#[inline]
 pub(super) fn call_method<'gc>(
     ctx: Ctx<'gc>,
     thread: Thread<'gc>,
@@ -24,6 +25,10 @@ pub(super) fn call_method<'gc>(
         thread.stack_set(at + 1 + i as u32, arg);
     }
     thread.set_top(at + 1 + args.len() as u32);
+    if let Value::Closure(callee) = method {
+        call_lua(ctx, thread, callee, at, 1, Flags::FINISH)?;
+        return Ok(After::Lua);
+    }
     match precall(ctx, thread, at, 1, Flags::FINISH)? {
         After::Done => finish_op(ctx, thread),
         after => Ok(after),

@@ -2,6 +2,7 @@
 
 use super::access::{Access, Compare, MAX_CHAIN};
 use super::args::to_number;
+use super::arith::as_int;
 use super::call::{After, call_lua, precall, prepare_call_method};
 use super::closure::{Closure, Function};
 use super::describe;
@@ -33,7 +34,13 @@ fn register(thread: Thread<'_>, reg: u8) -> u32 {
     unsafe { (*thread.frame()).base + u32::from(reg) }
 }
 
-/// `R[dest] := object[key]`.
+/// Two operands of a bitwise operation, of which at least one is no integer: as integers, if both have an integer's value.
+#[inline(never)]
+pub(super) fn integers(b: Value<'_>, c: Value<'_>) -> Option<(i64, i64)> {
+    Some((as_int(b)?, as_int(c)?))
+}
+
+/// `R[dest] := object[key]`, where a table does not have the key itself, unless that is a long string.
 #[inline(never)]
 pub(super) fn read<'gc>(
     ctx: Ctx<'gc>,
@@ -42,6 +49,13 @@ pub(super) fn read<'gc>(
     key: Value<'gc>,
     dest: u8,
 ) -> Result<After, Error<'gc>> {
+    if let Value::Table(table) = object
+        && let Some(metatable) = table.metatable()
+        && !matches!(key, Value::Str(string) if !string.is_short())
+        && let method @ Value::Closure(_) = ctx.event_field(metatable, Event::Index)
+    {
+        return call_method(ctx, thread, method, &[object, key]);
+    }
     match ctx.index(object, key)? {
         Access::Value(value) => {
             thread.stack_set(register(thread, dest), value);

@@ -454,6 +454,7 @@ impl<'gc> Ctx<'gc> {
     }
 
     /// The method of a value for an event; nil if there is none.
+    #[inline]
     #[must_use]
     pub fn metamethod(self, value: Value<'gc>, event: Event) -> Value<'gc> {
         match self.metatable(value) {
