@@ -257,10 +257,8 @@ fn blank_elements_are_given_back_and_the_others_stay() {
         numbers.set(mc, 50_000, 3);
         assert_eq!(numbers.get(50_000), Some(3));
         // SAFETY: as above.
-        assert_eq!(
-            unsafe { GcVec::<u64>::new().give_back_blank(mc, |_| true) },
-            0
-        );
+        let of_none = unsafe { GcVec::<u64>::new().give_back_blank(mc, |_| true) };
+        assert_eq!(of_none, 0);
     });
     arena.finish_cycle();
     arena.verify().unwrap();
