@@ -9,18 +9,22 @@ use peers_common::proc::{peak_rss_bytes, rss_bytes};
 use piccolo::{Callback, CallbackReturn, Closure, Executor, Lua, RuntimeError, StaticError, Table};
 use std::cell::RefCell;
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(2).collect();
     let lines = Rc::new(RefCell::new(Vec::new()));
-    let answer = match run(&arguments, &lines) {
-        Ok(()) => serde_json::json!({
+    // It may give up by a panic where it can't do something.
+    let outcome = catch_unwind(AssertUnwindSafe(|| run(&arguments, &lines)));
+    let answer = match outcome {
+        Ok(Ok(())) => serde_json::json!({
             "output": lines.borrow().join("; "),
             "peak_kib": peak_rss_bytes() / 1024,
             "resident_kib": rss_bytes() / 1024,
         }),
-        Err(error) => serde_json::json!({ "cannot": error.to_string() }),
+        Ok(Err(error)) => serde_json::json!({ "cannot": error.to_string() }),
+        Err(_) => serde_json::json!({ "cannot": "it panics" }),
     };
     println!("{answer}");
 }
