@@ -143,6 +143,11 @@ fn penlight() {
 }
 
 #[test]
+fn filesystem() {
+    check("filesystem", &[], WITH_ZEAL);
+}
+
+#[test]
 fn argparse() {
     check("argparse", &["argparse"], WITH_ZEAL);
 }

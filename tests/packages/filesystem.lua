@@ -1,0 +1,47 @@
+-- lfs: directories, attributes, links, times and locks.
+local lfs = require "lfs"
+local start = lfs.currentdir()
+local folder = os.tmpname()
+os.remove(folder)
+print(lfs.mkdir(folder), select("#", lfs.mkdir(folder)), select(2, lfs.mkdir(folder)), select(3, lfs.mkdir(folder)))
+assert(lfs.chdir(folder))
+print(lfs.currentdir() == folder, (lfs.chdir("no such folder")))
+print((select(2, lfs.chdir("no such folder")):gsub("\n", "|")))
+local file = io.open("one", "w")
+file:write("12345")
+file:close()
+print(lfs.attributes("one", "size"), lfs.attributes("one", "mode"), lfs.attributes(".", "mode"), lfs.attributes("/dev/null", "mode"), lfs.attributes("one").permissions:sub(1, 2))
+print(lfs.attributes("missing"))
+print(pcall(lfs.attributes, "one", "nonsense"))
+print(pcall(lfs.attributes))
+local own = {}
+print(lfs.attributes("one", own) == own, own.nlink, own.size, own.blksize > 0, math.type(own.modification))
+local names = {}
+for name in pairs(lfs.attributes("one")) do names[#names + 1] = name end
+table.sort(names)
+print(table.concat(names, " "))
+print(lfs.touch("one", 1000, 2000), lfs.attributes("one", "access"), lfs.attributes("one", "modification"), lfs.touch("one", 3000), lfs.attributes("one", "modification"), lfs.touch("missing"))
+print(lfs.link("one", "hard"), lfs.attributes("hard", "nlink"), lfs.link("one", "soft", true), lfs.symlinkattributes("soft", "mode"), lfs.symlinkattributes("soft", "target"), lfs.attributes("soft", "mode"))
+print(lfs.symlinkattributes("soft").target, lfs.link("one", "hard"))
+names = {}
+for name in lfs.dir(".") do names[#names + 1] = name end
+table.sort(names)
+print(table.concat(names, " "))
+local next_name, directory = lfs.dir(".")
+print(type(next_name), type(directory), type(directory:next()), select("#", lfs.dir(".")))
+directory:close()
+print(pcall(directory.next, directory))
+print(pcall(lfs.dir, "no such folder"))
+print(pcall(lfs.dir))
+file = io.open("one", "r+")
+print(lfs.lock(file, "w"), lfs.unlock(file), lfs.lock(file, "r", 0, 3), lfs.unlock(file, 0, 3), lfs.setmode(file, "binary"))
+print(pcall(lfs.lock, file, "q"))
+file:close()
+local lock = assert(lfs.lock_dir(folder))
+print(lfs.symlinkattributes("lockfile.lfs", "mode"), lfs.lock_dir(folder) == nil, (select(2, lfs.lock_dir(folder))))
+lock:free()
+print(lfs.symlinkattributes("lockfile.lfs", "mode") == nil)
+print(lfs.rmdir("no such folder"), lfs.rmdir("one"))
+for _, name in ipairs{ "one", "hard", "soft" } do assert(os.remove(name)) end
+assert(lfs.chdir(start))
+print(lfs.rmdir(folder), lfs.attributes(folder) == nil, lfs._VERSION)
