@@ -9,6 +9,8 @@ pub mod machine;
 pub mod support;
 
 pub mod alloc_machine;
+pub mod lua_differ;
+pub mod lua_programs;
 pub mod process;
 pub mod program;
 

@@ -20,6 +20,7 @@ mod worker;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use sleepy_gc::idle::{SendArena, Sleeper};
 use sleepy_gc::{Gc, Rootable};
@@ -80,6 +81,38 @@ pub(crate) fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
+/// Whether [`look`] would fail.
+pub(crate) fn is_to_stop(ctx: Ctx<'_>) -> bool {
+    is_interrupted() || is_late(ctx)
+}
+
+fn is_late(ctx: Ctx<'_>) -> bool {
+    ctx.state
+        .deadline
+        .get()
+        .is_some_and(|deadline| Instant::now() >= deadline)
+}
+
+/// For natives that work for long: whether the program is to stop.
+///
+/// # Errors
+///
+/// If it was interrupted or its time is over, which a safe point would tell as well.
+pub(crate) fn look(ctx: Ctx<'_>) -> Result<(), crate::vm::Error<'_>> {
+    let trouble = if is_interrupted() {
+        // Another thread stops as well, but it is the first that was asked to.
+        if ctx.os_thread() == MAIN {
+            INTERRUPTED.store(false, Ordering::Relaxed);
+        }
+        worker::Trouble::Interrupted
+    } else if is_late(ctx) {
+        worker::Trouble::TimeOver
+    } else {
+        return Ok(());
+    };
+    Err(worker::trouble_error(ctx, trouble))
+}
+
 /// How a program has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
@@ -137,11 +170,14 @@ impl Runtime {
         crate::stdlib::room::set_limit(options.memory_limit_bytes);
         let trace = options.gc_trace.take();
         let shared = Arc::new(Shared::new(WatchedArena::new(arena, trace), options));
+        let limit = shared.options.time_limit;
+        let deadline = limit.and_then(|limit| shared.started.checked_add(limit));
         let mut sleeper = shared.sleeper();
         sleeper.interrupt_when(Some(is_interrupted));
         let mut runtime = Runtime { shared, sleeper };
         runtime.enter(|ctx| {
             ctx.state.watched.set(watched);
+            ctx.state.deadline.set(deadline);
             if ignore_environment {
                 ctx.state
                     .registry()

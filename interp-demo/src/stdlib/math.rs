@@ -123,7 +123,9 @@ fn fmod<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         }
         return call.ret1(a.wrapping_rem(b));
     }
-    let (a, b) = (call.check_float(0)?, call.check_float(1)?);
+    // Where both are wrong PUC Lua complains of the second.
+    let b = call.check_float(1)?;
+    let a = call.check_float(0)?;
     call.ret1(a % b)
 }
 

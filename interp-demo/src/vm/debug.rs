@@ -132,12 +132,14 @@ impl<'gc> Level<'gc> {
         if self.is_tail_call() {
             return None;
         }
-        let below = *self.thread.frames().get(self.below?)?;
+        let frames = self.thread.frames();
+        let mut below = *frames.get(self.below?)?;
+        if below.flags.has(Flags::IN_HANDLER) {
+            // A message handler is called by whatever has failed, and named after that.
+            below = *frames.get(self.below?.checked_sub(1)?)?;
+        }
         if below.flags.has(Flags::HOOK) {
             return Some((NameKind::Hook, b"?".to_vec()));
-        }
-        if below.flags.has(Flags::UNWINDING) {
-            return Some((NameKind::Metamethod, b"close".to_vec()));
         }
         let (proto, pc) = position(self.thread, &below)?;
         call_name(proto, pc).map(|name| (name.kind, name.name.to_vec()))

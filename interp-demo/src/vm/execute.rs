@@ -42,8 +42,7 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
         let (mut base_index, start, frame_func) =
             unsafe { ((*frame).base, (*frame).pc, (*frame).func) };
         thread.touch(ctx, frame_func);
-        // SAFETY: the stack was made large enough when the frame was entered. Whatever may move it is followed by a
-        // reload.
+        // SAFETY: the stack was made large enough when the frame was entered. Whatever may move it is followed by a reload.
         let mut regs = unsafe { Window::new(thread.stack().add(base_index as usize)) };
         let Value::Closure(mut closure) = regs.function() else {
             return Err(ctx.error("a Lua frame has lost its function"));
@@ -764,6 +763,7 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                         Ok(after) => go_on_after!(after),
                         Err(error) => return Err(super::describe::locate(ctx, thread, error)),
                     }
+                    safe_point!(all_live!());
                 }
                 Op::TForLoop => {
                     let control = regs.get_above(i.a(), 4);

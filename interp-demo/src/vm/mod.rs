@@ -24,6 +24,7 @@ pub mod hooks;
 mod late_mode;
 pub mod native;
 pub mod number;
+pub mod patience;
 pub mod roster;
 pub mod run;
 mod slow;

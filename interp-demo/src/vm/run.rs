@@ -37,7 +37,7 @@ pub(super) enum Leave {
 }
 
 /// How many switches between frames pass before the host may look at its limits.
-const SWITCHES: u32 = 1024;
+const SWITCHES: u32 = 256;
 
 /// Runs the current coroutine.
 pub fn run<'gc>(ctx: Ctx<'gc>) -> Exit<'gc> {

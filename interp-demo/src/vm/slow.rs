@@ -402,7 +402,13 @@ pub(super) fn tail_call<'gc>(
                 let kept = Flags::FINISH.with(Flags::FINALIZER);
                 let flags = frame.flags.only(kept).with(Flags::TAIL);
                 call_lua(ctx, thread, callee, target, frame.results, flags)?;
-                return Ok(After::Lua);
+                let calls = ctx.state.tail_calls.get().wrapping_add(1);
+                ctx.state.tail_calls.set(calls);
+                return Ok(if calls == 0 {
+                    After::Switch
+                } else {
+                    After::Lua
+                });
             }
             Value::Native(_) => return precall(ctx, thread, func, ALL_RESULTS, Flags::NONE),
             callee => prepare_call_method(ctx, thread, func, callee)?,

@@ -4,6 +4,7 @@ use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::HashMap;
 use std::ops::Deref;
+use std::time::Instant;
 
 use sleepy_gc::collect::Trace;
 use sleepy_gc::collections::InternSet;
@@ -44,6 +45,10 @@ pub struct State<'gc> {
     pub(super) answer: RefCell<Option<Answer>>,
     /// Whether there are limits that the host must look at.
     pub(crate) watched: Cell<bool>,
+    /// When the program's time is over.
+    pub(crate) deadline: Cell<Option<Instant>>,
+    /// Counts tail calls, which are no back edges, so that loops of them come to safe points too.
+    pub(super) tail_calls: Cell<u8>,
     /// Whether there is more than one OS thread, so that the host must let the others run now and then.
     pub(super) shared: Cell<bool>,
     /// The OS thread that runs.
@@ -148,6 +153,8 @@ impl<'gc> State<'gc> {
                 request: RefCell::new(None),
                 answer: RefCell::new(None),
                 watched: Cell::new(false),
+                deadline: Cell::new(None),
+                tail_calls: Cell::new(0),
                 shared: Cell::new(false),
                 holder: Cell::new(MAIN),
                 threads: Threads::default(),

@@ -59,7 +59,7 @@ pub(super) fn raise<'gc>(ctx: Ctx<'gc>, error: Error<'gc>) -> Result<(), Value<'
                 Err(second) => value = second.value(),
             }
         } else {
-            value = ctx.string(b"error in error handling (C stack overflow)");
+            value = ctx.string(b"error in error handling");
         }
     }
     catch(ctx, thread, catcher, value)

@@ -146,9 +146,9 @@ fn read_one<'gc>(
 ) -> Result<Outcome<'gc>, Failure<'gc>> {
     match format {
         Format::Line { keep_end } => read_line(ctx, stream, keep_end),
-        Format::Number => read_number(stream),
+        Format::Number => read_number(ctx, stream),
         Format::All => loop {
-            match stream.fill()? {
+            match fill(ctx, stream)? {
                 Fill::Data => {}
                 Fill::Wait => return Ok(Outcome::Wait),
                 Fill::End => {
@@ -159,6 +159,12 @@ fn read_one<'gc>(
         },
         Format::Bytes(count) => read_bytes(ctx, stream, count),
     }
+}
+
+/// Reads more; a file may have no end, so the program may be stopped here.
+fn fill<'gc>(ctx: Ctx<'gc>, stream: &mut Stream) -> Result<Fill, Failure<'gc>> {
+    ctx.look().map_err(Failure::Lua)?;
+    Ok(stream.fill()?)
 }
 
 /// Makes a string of the first `shown` bytes of the unread input and takes `taken` bytes away.
@@ -184,7 +190,7 @@ fn read_line<'gc>(
         if let Some(end) = stream.line_end() {
             return take(ctx, stream, if keep_end { end } else { end - 1 }, end);
         }
-        match stream.fill()? {
+        match fill(ctx, stream)? {
             Fill::Data => {}
             Fill::Wait => return Ok(Outcome::Wait),
             Fill::End => {
@@ -207,7 +213,7 @@ fn read_bytes<'gc>(
     // Zero bytes: is there anything left at all?
     let needed = count.max(1);
     while stream.unread().len() < needed {
-        match stream.fill()? {
+        match fill(ctx, stream)? {
             Fill::Data => {}
             Fill::Wait => return Ok(Outcome::Wait),
             Fill::End if stream.unread().is_empty() => return Ok(Outcome::Nothing),
@@ -218,7 +224,7 @@ fn read_bytes<'gc>(
     take(ctx, stream, size, size)
 }
 
-fn read_number<'gc>(stream: &mut Stream) -> Result<Outcome<'gc>, Failure<'gc>> {
+fn read_number<'gc>(ctx: Ctx<'gc>, stream: &mut Stream) -> Result<Outcome<'gc>, Failure<'gc>> {
     let mut complete = false;
     loop {
         match numeral::scan(stream.unread(), complete) {
@@ -236,7 +242,7 @@ fn read_number<'gc>(stream: &mut Stream) -> Result<Outcome<'gc>, Failure<'gc>> {
                     None => Outcome::Nothing,
                 });
             }
-            Scanned::NeedsMore => match stream.fill()? {
+            Scanned::NeedsMore => match fill(ctx, stream)? {
                 Fill::Data => {}
                 Fill::Wait => return Ok(Outcome::Wait),
                 Fill::End => complete = true,

@@ -34,7 +34,9 @@ fn search<'gc>(call: &mut Call<'gc>, is_find: bool) -> NativeResult<'gc> {
         };
     }
     let (anchored, pattern) = split_anchor(pattern);
-    let mut matcher = Matcher::new(subject, pattern);
+    let ctx = call.ctx;
+    let stop = || ctx.is_to_stop();
+    let mut matcher = Matcher::new(subject, pattern).stopping(&stop);
     let found = Scan::new(start, anchored).next_match(&mut matcher, subject.len());
     let Some((from, to)) = found.map_err(|error| raise(call, error))? else {
         return call.ret1(Value::Nil);
@@ -57,6 +59,11 @@ pub(super) fn split_anchor(pattern: &[u8]) -> (bool, &[u8]) {
 }
 
 pub(super) fn raise<'gc>(call: &mut Call<'gc>, error: PatternError) -> Error<'gc> {
+    if error == PatternError::Stopped
+        && let Err(stopped) = call.ctx.look()
+    {
+        return stopped;
+    }
     call.error(error.to_string())
 }
 
@@ -131,7 +138,9 @@ fn gmatch_next<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         Value::Int(end) => Some(end as usize),
         _ => None,
     };
-    let mut matcher = Matcher::new(subject, pattern);
+    let ctx = call.ctx;
+    let stop = || ctx.is_to_stop();
+    let mut matcher = Matcher::new(subject, pattern).stopping(&stop);
     let mut scan = Scan::resume(start as usize, last_end);
     let found = scan
         .next_match(&mut matcher, subject.len())

@@ -66,7 +66,9 @@ fn replace_by_text<'gc>(call: &mut Call<'gc>, mut progress: Progress) -> NativeR
         return call.ret0();
     };
     let replacement = replacement.as_bytes();
-    let mut matcher = Matcher::new(subject, pattern);
+    let ctx = call.ctx;
+    let stop = || ctx.is_to_stop();
+    let mut matcher = Matcher::new(subject, pattern).stopping(&stop);
     while let Some((start, end)) = progress
         .next_match(&mut matcher, subject)
         .map_err(|error| raise(call, error))?
@@ -133,7 +135,9 @@ fn replace_by_callback<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return call.ret0();
     };
     let (subject, pattern) = subject_and_pattern(call);
-    let mut matcher = Matcher::new(subject, pattern);
+    let ctx = call.ctx;
+    let stop = || ctx.is_to_stop();
+    let mut matcher = Matcher::new(subject, pattern).stopping(&stop);
     loop {
         let Some(mut progress) = holder.borrow::<Progress>() else {
             return call.ret0();

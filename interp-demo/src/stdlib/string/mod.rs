@@ -120,16 +120,16 @@ fn repeat<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let Some(bytes) = bytes else {
         return Err(call.error("resulting string too large"));
     };
+    let bytes = bytes - separator.len();
     let mut result = Vec::new();
     room::make(call.ctx, &mut result, bytes)?;
-    if let ([byte], []) = (text, separator) {
-        result.resize(count, *byte);
-    } else {
-        for _ in 1..count {
-            result.extend_from_slice(text);
-            result.extend_from_slice(separator);
-        }
-        result.extend_from_slice(text);
+    result.extend_from_slice(text);
+    if count > 1 {
+        result.extend_from_slice(separator);
+    }
+    // What is there is a whole number of turns, and so is twice that.
+    while result.len() < bytes {
+        result.extend_from_within(..result.len().min(bytes - result.len()));
     }
     let result = call.ctx.try_string(&result)?;
     call.ret1(result)

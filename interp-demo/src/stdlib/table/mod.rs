@@ -10,6 +10,7 @@ mod sorter;
 use super::{Functions, register, room};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
+use crate::vm::patience::Patience;
 use crate::vm::state::Ctx;
 use crate::vm::table::Table;
 use crate::vm::value::Value;
@@ -94,7 +95,9 @@ fn insert<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let next = table.len(call.ctx).wrapping_add(1);
     let position = insert_position(call, next)?;
     let value = call.get(call.len() - 1);
+    let patience = Patience::new(call.ctx);
     for index in (position..next).rev() {
+        patience.step()?;
         table.set_int(call.ctx, index + 1, table.get_int(call.ctx, index))?;
     }
     table.set_int(call.ctx, position, value)?;
@@ -125,7 +128,9 @@ fn remove<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let position = remove_position(call, size)?;
     let removed = table.get_int(call.ctx, position);
     let last = position.max(size);
+    let patience = Patience::new(call.ctx);
     for index in position..last {
+        patience.step()?;
         table.set_int(call.ctx, index, table.get_int(call.ctx, index + 1))?;
     }
     table.set_int(call.ctx, last, Value::Nil)?;
@@ -178,7 +183,9 @@ fn move_<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let (List::Plain(source), List::Plain(target)) = (source_list, target_list) else {
         return slow::move_(call, target, range);
     };
+    let patience = Patience::new(call.ctx);
     for step in 0..count {
+        patience.step()?;
         let offset = if range.backwards {
             count - 1 - step
         } else {
@@ -262,7 +269,9 @@ fn concat_plain<'gc>(
     };
     let mut out = Vec::new();
     let mut index = first;
+    let patience = Patience::new(call.ctx);
     while index <= last {
+        patience.step()?;
         match table.get_int(call.ctx, index) {
             Value::Str(text) => {
                 room::make(call.ctx, &mut out, text.len() + separator.len())?;

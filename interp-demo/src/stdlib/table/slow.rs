@@ -8,6 +8,7 @@ use super::{Move, concat_plain, insert_position, remove_position, sort};
 use crate::vm::access::Access;
 use crate::vm::error::Error;
 use crate::vm::native::{Call, Flow, NativeResult};
+use crate::vm::patience::Patience;
 use crate::vm::table::Table;
 use crate::vm::value::Value;
 
@@ -106,7 +107,9 @@ fn begin_copy<'gc>(call: &mut Call<'gc>, copy: Copy<'gc>) -> NativeResult<'gc> {
 
 /// Goes on copying with element `state`.
 fn copy<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let patience = Patience::new(call.ctx);
     while call.state < int_at(call, copying::COUNT) {
+        patience.step()?;
         let key = Value::Int(int_at(call, copying::FROM).wrapping_add(offset(call)));
         match call.ctx.index(call.get(copying::SOURCE), key)? {
             Access::Value(value) => {
@@ -331,7 +334,9 @@ fn begin_gather<'gc>(
 /// Goes on gathering with element `state`.
 fn gather<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let count = int_at(call, gathering::COUNT);
+    let patience = Patience::new(call.ctx);
     while call.state < count {
+        patience.step()?;
         let key = Value::Int(int_at(call, gathering::FIRST).wrapping_add(call.state));
         match call.ctx.index(call.get(gathering::SOURCE), key)? {
             Access::Value(value) => keep(call, value)?,

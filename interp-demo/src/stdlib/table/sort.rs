@@ -5,6 +5,7 @@ use super::{ALL, List, check_list, slow};
 use crate::vm::access::Compare;
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
+use crate::vm::patience::Patience;
 use crate::vm::table::Table;
 use crate::vm::userdata::UserData;
 use crate::vm::value::Value;
@@ -115,8 +116,10 @@ fn run<'gc>(call: &mut Call<'gc>, mut less: bool) -> NativeResult<'gc> {
         return call.ret0();
     };
     let comparison = call.get(COMPARISON);
+    let patience = Patience::new(call.ctx);
     let at = |place: u64| list.get_int(call.ctx, place.cast_signed());
     loop {
+        patience.step()?;
         let Some(mut sorter) = holder.borrow::<Sorter>() else {
             return call.ret0();
         };

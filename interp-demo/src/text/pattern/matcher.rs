@@ -6,6 +6,10 @@ use super::{PatternError, class};
 const MAX_CAPTURES: usize = 32;
 /// How deep matching may recurse.
 const MAX_DEPTH: u32 = 200;
+/// Steps before a matcher asks whether to give up.
+const STEPS: usize = 1 << 14;
+/// Characters that are passed over in the time of a step.
+const CHARACTERS_A_STEP: usize = 8;
 
 type Found = Result<Option<usize>, PatternError>;
 
@@ -40,6 +44,10 @@ pub struct Matcher<'s, 'p> {
     captures: [Capture; MAX_CAPTURES],
     level: usize,
     depth: u32,
+    /// Asked now and then whether to give up.
+    stop: Option<&'p dyn Fn() -> bool>,
+    /// How much is done before it is asked again.
+    left: usize,
 }
 
 impl<'s, 'p> Matcher<'s, 'p> {
@@ -55,6 +63,36 @@ impl<'s, 'p> Matcher<'s, 'p> {
             }; MAX_CAPTURES],
             level: 0,
             depth: 0,
+            stop: None,
+            left: STEPS,
+        }
+    }
+
+    /// The same, which asks `stop` now and then whether to give up: backtracking may take for ever.
+    #[must_use]
+    pub const fn stopping(mut self, stop: &'p dyn Fn() -> bool) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Counts steps that were done.
+    #[inline]
+    fn spend(&mut self, steps: usize) -> Result<(), PatternError> {
+        match self.left.checked_sub(steps) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => self.ask(),
+        }
+    }
+
+    #[cold]
+    fn ask(&mut self) -> Result<(), PatternError> {
+        self.left = STEPS;
+        match self.stop {
+            Some(stop) if stop() => Err(PatternError::Stopped),
+            _ => Ok(()),
         }
     }
 
@@ -107,6 +145,7 @@ impl<'s, 'p> Matcher<'s, 'p> {
         if self.depth == MAX_DEPTH {
             return Err(PatternError::TooComplex);
         }
+        self.spend(1)?;
         self.depth += 1;
         let found = self.run(s, p);
         self.depth -= 1;
@@ -242,6 +281,7 @@ impl<'s, 'p> Matcher<'s, 'p> {
 
     fn longest(&mut self, s: usize, p: usize, end: usize) -> Found {
         let mut count = self.run_length(s, p, end);
+        self.spend(count / CHARACTERS_A_STEP)?;
         loop {
             if let Some(found) = self.matches(s + count, end + 1)? {
                 return Ok(Some(found));
@@ -291,7 +331,7 @@ impl<'s, 'p> Matcher<'s, 'p> {
         Ok(found)
     }
 
-    fn balance(&self, s: usize, p: usize) -> Found {
+    fn balance(&mut self, s: usize, p: usize) -> Found {
         let [open, close, ..] = self.pattern[p..] else {
             return Err(PatternError::BalanceWithoutArguments);
         };
@@ -304,12 +344,14 @@ impl<'s, 'p> Matcher<'s, 'p> {
             if byte == close {
                 depth -= 1;
                 if depth == 0 {
+                    self.spend((at - s) / CHARACTERS_A_STEP)?;
                     return Ok(Some(at + 1));
                 }
             } else if byte == open {
                 depth += 1;
             }
         }
+        self.spend((self.subject.len() - s) / CHARACTERS_A_STEP)?;
         Ok(None)
     }
 

@@ -47,6 +47,9 @@ pub enum PatternError {
     /// The pattern nests too deep.
     #[error("pattern too complex")]
     TooComplex,
+    /// Whoever asked for the match has given up.
+    #[error("interrupted!")]
+    Stopped,
     /// A percent sign in a replacement before something that is neither a digit nor a percent sign.
     #[error("invalid use of '%' in replacement string")]
     Replacement,

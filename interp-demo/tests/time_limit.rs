@@ -1,0 +1,77 @@
+//! Nothing runs on for ever when its time is over: no loop, and no native.
+
+use std::time::{Duration, Instant};
+
+use interp_demo::runtime::{End, Options, Runtime};
+
+/// So long may a program run.
+const LIMIT: Duration = Duration::from_millis(100);
+/// So long may it take to stop, on a machine that is busy with other things.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn endless_programs_are_stopped() {
+    for program in [
+        // Patterns that backtrack.
+        "string.find(('a'):rep(3000), ('a*'):rep(30) .. 'b')",
+        "string.match(('a'):rep(3000), ('a-'):rep(30) .. 'b')",
+        "(('a'):rep(3000)):gsub(('a*'):rep(30) .. 'b', '')",
+        "for x in (('a'):rep(3000)):gmatch(('a*'):rep(30) .. 'b') do end",
+        "string.find(('a'):rep(1e7), '.-b')",
+        "string.match(('('):rep(1e7), '%b()x')",
+        "string.gsub(('a'):rep(1e8), '.', { a = 'b' })",
+        // Lists that have no end.
+        "table.move({}, 1, 1 << 60, 2)",
+        "table.move({}, 1, 1 << 60, 2, setmetatable({}, { __newindex = function() end }))",
+        "table.concat(setmetatable({}, { __index = function() return '' end }), '', 1, 1 << 40)",
+        "table.insert(setmetatable({}, { __len = function() return 1 << 40 end }), 1, 1)",
+        "table.remove(setmetatable({}, { __len = function() return 1 << 40 end }), 1)",
+        "table.sort(setmetatable({}, { __len = function() return 1 << 30 end, __index = function() return 1 end }))",
+        // Calls.
+        "local function f() return f() end f()",
+        "local function f(...) return f(...) end f(1, 2)",
+        "local t = setmetatable({}, { __index = function(t, k) return k end }) while t.x do end",
+        "while true do pcall(error) end",
+        "local co = coroutine.wrap(function() while true do coroutine.yield() end end) while true do co() end",
+        "local x <close> = setmetatable({}, { __close = function() while true do end end })",
+        "error(setmetatable({}, { __tostring = function() while true do end end }))",
+        // Input.
+        "io.open('/dev/zero'):read('a')",
+        "for l in io.lines('/dev/zero', 1 << 20) do end",
+        // Loops.
+        "::again:: goto again",
+        "for i = 1, 1 << 60 do end",
+        "repeat until false",
+    ] {
+        let mut runtime = Runtime::new(Options {
+            time_limit: Some(LIMIT),
+            memory_limit_bytes: Some(2 << 30),
+            ..Options::default()
+        });
+        let begun = Instant::now();
+        match runtime.do_string(program.as_bytes(), b"=test") {
+            End::Failed(message) => {
+                let message = String::from_utf8_lossy(&message);
+                assert!(
+                    message.contains("time limit exceeded"),
+                    "{program}: {message}"
+                );
+            }
+            end => panic!("{program}: {end:?}"),
+        }
+        assert!(begun.elapsed() < PATIENCE, "{program}");
+        runtime.close();
+    }
+}
+
+#[test]
+fn nothing_repeated_for_ever_is_nothing() {
+    let mut runtime = Runtime::new(Options::default());
+    let end = runtime.do_string(
+        b"assert((''):rep(1 << 40) == '' and (''):rep(1 << 40, '') == '')
+          assert(('ab'):rep(3, ',') == 'ab,ab,ab' and ('ab'):rep(1, ',') == 'ab' and ('a'):rep(4) == 'aaaa')
+          assert((''):rep(4, '-') == '---' and ('abc'):rep(5) == 'abcabcabcabcabc')",
+        b"=test",
+    );
+    assert_eq!(end, End::Done);
+}
