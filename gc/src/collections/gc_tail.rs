@@ -72,11 +72,27 @@ impl<'gc, H: Collect<'gc> + 'gc, T: Collect<'gc> + 'gc> GcTail<'gc, H, T> {
     ///
     /// Where `init` does. Where memory runs out, it does as [`Gc::new`].
     #[inline]
-    pub fn new(mc: &Mutation<'gc>, header: H, len: usize, init: impl FnMut(usize) -> T) -> Self {
-        match Self::try_new(mc, header, len, init) {
+    pub fn new(
+        mc: &Mutation<'gc>,
+        header: H,
+        len: usize,
+        mut init: impl FnMut(usize) -> T,
+    ) -> Self {
+        match Self::try_new(mc, header, len, &mut init) {
             Ok(tail) => tail,
-            Err(_) => crate::heap::out_of_memory(),
+            Err(error) => {
+                Self::from_reserve(mc, || Self::try_new(mc, error.into_inner(), len, init).ok())
+            }
         }
+    }
+
+    /// Draws on the reserve beyond the heap limit, as `Gc::new` does.
+    #[cold]
+    fn from_reserve(mc: &Mutation<'gc>, again: impl FnOnce() -> Option<Self>) -> Self {
+        let context = mc.context();
+        context
+            .beyond_limit(again)
+            .unwrap_or_else(|| crate::heap::out_of_memory())
     }
 
     /// As [`GcTail::new`], or gives the header back where memory has run out.
@@ -121,7 +137,9 @@ impl<'gc, H: Collect<'gc> + 'gc, T: Collect<'gc> + 'gc> GcTail<'gc, H, T> {
     {
         match Self::try_from_slice(mc, header, elements) {
             Ok(tail) => tail,
-            Err(_) => crate::heap::out_of_memory(),
+            Err(error) => Self::from_reserve(mc, || {
+                Self::try_from_slice(mc, error.into_inner(), elements).ok()
+            }),
         }
     }
 

@@ -12,6 +12,8 @@ use crate::vm::{Answer, Exit, GcRequest, fail};
 pub(super) struct Control {
     /// Whether it works by itself.
     running: bool,
+    /// The largest heap that is tolerated at a safe point.
+    limit_bytes: Option<usize>,
     /// A heap of this size has been complained about already.
     tolerated_bytes: usize,
     /// Whether there are to be two generations, as far as the program or the environment has said.
@@ -26,11 +28,17 @@ impl Control {
     pub fn new() -> Control {
         Control {
             running: true,
+            limit_bytes: None,
             tolerated_bytes: 0,
             generational: std::env::var_os("SLEEPY_GENERATIONAL").map(|value| value == "1"),
             cycles_seen: 0,
             finalized_before: 0,
         }
+    }
+
+    pub fn set_limit(&mut self, bytes: Option<usize>) {
+        self.limit_bytes = bytes;
+        self.tolerated_bytes = 0;
     }
 
     /// Whether a cycle that a wait starts gives the arena generations. A full cycle for each megabyte that a waiting program
@@ -180,7 +188,7 @@ impl Worker<'_> {
     /// Whether the heap is larger than it may be, even after a full collection. A program that has been told so is told
     /// again only when the heap has grown further: it must be able to let go of what it holds.
     pub(super) fn is_over_memory_limit(&mut self) -> bool {
-        let Some(limit) = self.shared.options.memory_limit_bytes else {
+        let Some(limit) = self.arena.control.limit_bytes else {
             return false;
         };
         if self.arena.metrics().heap_bytes() <= limit.max(self.arena.control.tolerated_bytes) {
@@ -230,6 +238,17 @@ impl Worker<'_> {
         if control.running && is_much && !self.arena.has_work() {
             self.arena.start_cycle();
         }
+    }
+
+    /// Whether there was no memory for a string since the last safe point. Everything is collected then, so that there may be room for
+    /// the next one.
+    pub(super) fn has_lost_string(&mut self) -> bool {
+        let lost = self.enter(|ctx| ctx.state.lost_string.take());
+        if lost {
+            self.collect(GcRequest::Full);
+            self.enter(|ctx| ctx.state.told_of_memory.set(false));
+        }
+        lost
     }
 
     /// Runs the finalizers that are due, `most` of them at most; false if the program was to stop meanwhile.

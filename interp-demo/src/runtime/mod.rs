@@ -83,7 +83,8 @@ pub(crate) fn is_interrupted() -> bool {
 
 /// Whether [`look`] would fail.
 pub(crate) fn is_to_stop(ctx: Ctx<'_>) -> bool {
-    is_interrupted() || is_late(ctx)
+    // It is the first thread that is interrupted.
+    (is_interrupted() && ctx.os_thread() == MAIN) || is_late(ctx)
 }
 
 fn is_late(ctx: Ctx<'_>) -> bool {
@@ -99,11 +100,8 @@ fn is_late(ctx: Ctx<'_>) -> bool {
 ///
 /// If it was interrupted or its time is over, which a safe point would tell as well.
 pub(crate) fn look(ctx: Ctx<'_>) -> Result<(), crate::vm::Error<'_>> {
-    let trouble = if is_interrupted() {
-        // Another thread stops as well, but it is the first that was asked to.
-        if ctx.os_thread() == MAIN {
-            INTERRUPTED.store(false, Ordering::Relaxed);
-        }
+    let trouble = if is_interrupted() && ctx.os_thread() == MAIN {
+        INTERRUPTED.store(false, Ordering::Relaxed);
         worker::Trouble::Interrupted
     } else if is_late(ctx) {
         worker::Trouble::TimeOver
@@ -166,10 +164,16 @@ impl Runtime {
         }
         let watched = options.time_limit.is_some();
         let mut arena = SendArena::<StateRoot>::new(|mc| State::new(mc, seed));
-        arena.set_heap_limit(options.hard_memory_limit_bytes());
+        let hard_limit = options.hard_memory_limit_bytes();
+        arena.set_heap_limit(hard_limit);
         crate::stdlib::room::set_limit(options.memory_limit_bytes);
         let trace = options.gc_trace.take();
         let shared = Arc::new(Shared::new(WatchedArena::new(arena, trace), options));
+        shared
+            .gil
+            .lock()
+            .control
+            .set_limit(shared.options.memory_limit_bytes);
         let limit = shared.options.time_limit;
         let deadline = limit.and_then(|limit| shared.started.checked_add(limit));
         let mut sleeper = shared.sleeper();
@@ -178,6 +182,9 @@ impl Runtime {
         runtime.enter(|ctx| {
             ctx.state.watched.set(watched);
             ctx.state.deadline.set(deadline);
+            ctx.state
+                .hard_limit_bytes
+                .set(hard_limit.unwrap_or(usize::MAX));
             if ignore_environment {
                 ctx.state
                     .registry()
@@ -197,6 +204,16 @@ impl Runtime {
     /// This thread at work: with the interpreter lock.
     fn worker(&mut self) -> Worker<'_> {
         Worker::new(&self.shared, &mut self.sleeper, MAIN)
+    }
+
+    /// Limits the heap from now on to so much (none: no longer), whatever the options say, and without leave to go beyond it between
+    /// two safe points: for tests.
+    pub fn set_heap_limit(&mut self, bytes: Option<usize>) {
+        let mut worker = self.worker();
+        worker.arena.set_heap_limit(bytes);
+        worker.arena.control.set_limit(bytes);
+        drop(worker);
+        self.enter(|ctx| ctx.state.hard_limit_bytes.set(bytes.unwrap_or(usize::MAX)));
     }
 
     /// Checks the heap by a walk of its own: for tests.

@@ -155,7 +155,7 @@ impl<'g> Worker<'g> {
             self.share();
         }
         let stopped = self.stopped();
-        if stopped.is_none() && self.is_over_memory_limit() {
+        if stopped.is_none() && (self.has_lost_string() || self.is_over_memory_limit()) {
             return Some(Trouble::NoMemory);
         }
         stopped

@@ -163,7 +163,7 @@ fn error<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         Value::Str(message) if level > 0 => {
             let mut text = call.position(usize::try_from(level).unwrap_or(usize::MAX));
             text.extend_from_slice(message.as_bytes());
-            Err(Error::new(call.ctx.string(&text)))
+            Err(Error::new(call.ctx.try_string(&text)?))
         }
         value => Err(Error::new(value)),
     }

@@ -446,7 +446,7 @@ fn traceback<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         Some(thread) => call.ctx.traceback(thread, message, level),
         None => call.traceback(message, level),
     };
-    let text = call.ctx.string(&text);
+    let text = call.ctx.try_string(&text)?;
     call.ret1(text)
 }
 

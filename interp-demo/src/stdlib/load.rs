@@ -124,7 +124,10 @@ pub(super) fn compile<'gc>(
         return ctx.load(source, name, environment);
     }
     match dump::load(source, name) {
-        Ok(proto) => Ok(Closure::main(ctx, Function::new(ctx, &proto), environment)),
+        Ok(proto) => match Function::new(ctx, &proto) {
+            Ok(function) => Ok(Closure::main(ctx, function, environment)),
+            Err(error) => Err(error.value()),
+        },
         Err(error) => Err(ctx.string(&error.message)),
     }
 }

@@ -43,7 +43,7 @@ fn char<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             _ => return Err(call.arg_error(index, "value out of range")),
         }
     }
-    let text = call.ctx.string(&text);
+    let text = call.ctx.try_string(&text)?;
     call.ret1(text)
 }
 

@@ -132,8 +132,8 @@ fn call_native<'gc>(
             thread.frames().push(frame);
             match other {
                 Ok(Flow::Pending) if !call.overflow => pend(ctx, thread, &mut call),
-                Ok(_) => Err(ctx.stack_overflow(thread).placed()),
-                Err(error) => Err(error.placed()),
+                Ok(_) => Err(call.failure(None)),
+                Err(error) => Err(call.failure(Some(error))),
             }
         }
     }
@@ -218,7 +218,7 @@ pub(super) fn continue_native<'gc>(
         call.outcome = Outcome::Failed;
     }
     match then(&mut call) {
-        _ if call.overflow => Err(ctx.stack_overflow(thread).placed()),
+        _ if call.overflow => Err(call.failure(None)),
         Ok(Flow::Return(count)) => {
             if thread.is_hooked()
                 && let Some(after) = hooks::native_returns(ctx, thread, call.top, count)?
@@ -230,7 +230,7 @@ pub(super) fn continue_native<'gc>(
         Ok(Flow::Pending) => pend(ctx, thread, &mut call),
         Err(error) => {
             update_top(thread, |frame| frame.top = call.top);
-            Err(error.placed())
+            Err(call.failure(Some(error)))
         }
     }
 }

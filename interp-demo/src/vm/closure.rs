@@ -16,6 +16,7 @@ use sleepy_gc::collect::Trace;
 use sleepy_gc::collections::GcTail;
 use sleepy_gc::{Collect, Gc};
 
+use super::error::Error;
 use super::state::Ctx;
 use super::string::{LuaStr, SHORT_MAX};
 use super::thread::Thread;
@@ -50,9 +51,12 @@ unsafe impl<'gc> Collect<'gc> for Function<'gc> {
 
 impl<'gc> Function<'gc> {
     /// Makes `proto`, and all prototypes inside it, ready to run.
-    #[must_use]
-    pub fn new(ctx: Ctx<'gc>, proto: &Arc<Proto>) -> Gc<'gc, Function<'gc>> {
-        Self::make(ctx, proto, &mut HashMap::new())
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory.
+    pub fn new(ctx: Ctx<'gc>, proto: &Arc<Proto>) -> Result<Gc<'gc, Function<'gc>>, Error<'gc>> {
+        Self::make(ctx, proto, &mut HashMap::new()).ok_or_else(|| ctx.out_of_memory())
     }
 
     /// `long`: the long strings of the chunk. Equal ones are the same object.
@@ -60,33 +64,37 @@ impl<'gc> Function<'gc> {
         ctx: Ctx<'gc>,
         proto: &Arc<Proto>,
         long: &mut HashMap<Arc<[u8]>, LuaStr<'gc>>,
-    ) -> Gc<'gc, Function<'gc>> {
+    ) -> Option<Gc<'gc, Function<'gc>>> {
         let functions = proto.protos.iter();
-        let functions = functions.map(|p| Self::make(ctx, p, long)).collect();
-        let constants = proto.constants.iter().map(|constant| match constant {
-            Constant::Nil => Value::Nil,
-            Constant::Bool(v) => Value::Bool(*v),
-            Constant::Int(v) => Value::Int(*v),
-            Constant::Float(v) => Value::Float(*v),
-            Constant::Str(v) if v.len() <= SHORT_MAX => Value::Str(LuaStr::new(ctx, v)),
-            Constant::Str(v) => {
-                let string = long
-                    .entry(Arc::clone(v))
-                    .or_insert_with(|| LuaStr::new(ctx, v));
-                Value::Str(*string)
-            }
+        let functions = functions
+            .map(|p| Self::make(ctx, p, long))
+            .collect::<Option<_>>()?;
+        let constants = proto.constants.iter().map(|constant| {
+            Some(match constant {
+                Constant::Nil => Value::Nil,
+                Constant::Bool(v) => Value::Bool(*v),
+                Constant::Int(v) => Value::Int(*v),
+                Constant::Float(v) => Value::Float(*v),
+                Constant::Str(v) if v.len() <= SHORT_MAX => Value::Str(LuaStr::try_new(ctx, v)?),
+                Constant::Str(v) => match long.get(v) {
+                    Some(string) => Value::Str(*string),
+                    None => {
+                        let string = LuaStr::try_new(ctx, v)?;
+                        long.insert(Arc::clone(v), string);
+                        Value::Str(string)
+                    }
+                },
+            })
         });
-        Gc::new(
-            ctx.mc,
-            Function {
-                code: proto.code.as_ptr(),
-                constants: constants.collect(),
-                functions,
-                max_stack: proto.max_stack,
-                num_params: proto.num_params,
-                proto: Arc::clone(proto),
-            },
-        )
+        let function = Function {
+            code: proto.code.as_ptr(),
+            constants: constants.collect::<Option<_>>()?,
+            functions,
+            max_stack: proto.max_stack,
+            num_params: proto.num_params,
+            proto: Arc::clone(proto),
+        };
+        Gc::try_new(ctx.mc, function).ok()
     }
 
     /// The compiled function.

@@ -159,6 +159,8 @@ pub struct Call<'gc> {
     pub(super) framed: bool,
     /// Set when a push found no room.
     pub(super) overflow: bool,
+    /// Set when there was no memory for more slots: whatever the native says then, it is that.
+    pub(super) short: bool,
     pub(super) pending: Pending<'gc>,
 }
 
@@ -174,6 +176,7 @@ impl<'gc> Call<'gc> {
             outcome: Outcome::Done,
             framed: false,
             overflow: false,
+            short: false,
             pending: Pending::None,
         }
     }
@@ -261,7 +264,10 @@ impl<'gc> Call<'gc> {
     pub fn reserve(&mut self, count: usize) -> bool {
         let ok = u32::try_from(count).is_ok_and(|count| {
             let needed = self.top.saturating_add(count);
-            self.thread.ensure_stack(self.ctx, needed).is_ok()
+            let grown = self.thread.ensure_stack(self.ctx, needed);
+            grown
+                .inspect_err(|&error| self.short |= self.ctx.is_out_of_memory(error))
+                .is_ok()
         });
         self.overflow |= !ok && count == 1;
         ok
@@ -421,6 +427,15 @@ impl<'gc> Call<'gc> {
         let at = self.callee_slot(args)?;
         self.pending = Pending::TailCall { at };
         Ok(Flow::Pending)
+    }
+
+    /// The error of a native that has failed with `error`, or that has overflowed its stack where there is none.
+    pub(super) fn failure(&self, error: Option<Error<'gc>>) -> Error<'gc> {
+        match error {
+            _ if self.short => self.ctx.out_of_memory(),
+            Some(error) => error.placed(),
+            None => self.ctx.stack_overflow(self.thread).placed(),
+        }
     }
 
     fn callee_slot(&self, args: usize) -> Result<u32, Error<'gc>> {

@@ -60,6 +60,10 @@ pub struct State<'gc> {
     pub(super) finalizer_thread: Thread<'gc>,
     /// Whether the program was told that memory is short since the host looked last.
     pub(crate) told_of_memory: Cell<bool>,
+    /// How large the heap may become, with what belongs to it outside of it.
+    pub(crate) hard_limit_bytes: Cell<usize>,
+    /// Whether a string could not be made since the host looked last ([`Ctx::string`]).
+    pub(crate) lost_string: Cell<bool>,
     /// Whether an instruction is done once more, after a collection, as there was no memory for it. Over at the next safe
     /// point.
     pub(super) retrying: Cell<bool>,
@@ -161,6 +165,8 @@ impl<'gc> State<'gc> {
                 finalizer_of: Cell::new(NOBODY),
                 finalizer_thread: Thread::empty(mc),
                 told_of_memory: Cell::new(false),
+                hard_limit_bytes: Cell::new(usize::MAX),
+                lost_string: Cell::new(false),
                 retrying: Cell::new(false),
                 has_told_end: Cell::new(false),
                 interrupted: Cell::new(None),
@@ -308,7 +314,8 @@ impl<'gc> Ctx<'gc> {
         self.mc.shade_in(parent, &value);
     }
 
-    /// A string value.
+    /// A string value. Where there is no memory for a large one, another stands in its place, and the program is told so at its next
+    /// safe point, which is due then: before it comes to see that value.
     #[must_use]
     pub fn string(self, bytes: &[u8]) -> Value<'gc> {
         Value::Str(LuaStr::new(self, bytes))
@@ -328,6 +335,12 @@ impl<'gc> Ctx<'gc> {
     /// An error with a message. If it arises in an instruction of a Lua function, the position is put before it.
     pub fn error(self, message: impl AsRef<[u8]>) -> Error<'gc> {
         Error::unlocated(self.string(message.as_ref()))
+    }
+
+    /// What stands in the place of a string for which there is no memory.
+    pub(super) fn lose_string(self) -> LuaStr<'gc> {
+        self.state.lost_string.set(true);
+        self.state.no_memory
     }
 
     /// The error "not enough memory".
@@ -400,7 +413,10 @@ impl<'gc> Ctx<'gc> {
             crate::compiler::compile(source, chunk_name)
         };
         match compiled {
-            Ok(proto) => Ok(Closure::main(self, Function::new(self, &proto), env)),
+            Ok(proto) => match Function::new(self, &proto) {
+                Ok(function) => Ok(Closure::main(self, function, env)),
+                Err(error) => Err(error.value()),
+            },
             Err(error) => Err(self.string(&error.message)),
         }
     }

@@ -14,6 +14,9 @@ use super::state::Ctx;
 /// The longest string that is interned.
 pub const SHORT_MAX: usize = 40;
 
+/// The longest string for which the collector's reserve is drawn upon where memory is short.
+const RESERVED_MAX: usize = 16 * 1024;
+
 /// What stands before the bytes.
 pub struct StrHeader {
     /// The hash of the content; of a long string only once `state` says so.
@@ -62,11 +65,13 @@ unsafe impl<'gc> Collect<'gc> for StrHeader {
 pub struct LuaStr<'gc>(GcTail<'gc, StrHeader, u8>);
 
 impl<'gc> LuaStr<'gc> {
-    /// A string with this content.
+    /// A string with this content; see [`Ctx::string`].
     #[must_use]
     pub fn new(ctx: Ctx<'gc>, bytes: &[u8]) -> LuaStr<'gc> {
         if bytes.len() <= SHORT_MAX {
             Self::intern(ctx.mc, &ctx.state.interned, ctx.state.seed, bytes)
+        } else if bytes.len() > RESERVED_MAX {
+            Self::try_new(ctx, bytes).unwrap_or_else(|| ctx.lose_string())
         } else {
             LuaStr(GcTail::from_slice(ctx.mc, StrHeader::long(), bytes))
         }

@@ -416,7 +416,12 @@ impl<'gc> Thread<'gc> {
         let size = (needed + MIN_FREE)
             .max(capacity.saturating_mul(2))
             .min(limit + MIN_FREE);
-        if body.stack.try_grow(ctx.mc, size as usize).is_err() {
+        // The frames grow with the stack, outside of the heap.
+        let frames_bytes = self.frames().capacity() * 2 * size_of::<Frame>();
+        let stack_bytes = size as usize * size_of::<Value<'_>>();
+        if ctx.heap_bytes() + frames_bytes + stack_bytes > ctx.state.hard_limit_bytes.get()
+            || body.stack.try_grow(ctx.mc, size as usize).is_err()
+        {
             return Err(ctx.out_of_memory());
         }
         body.slots.set(first_slot(ctx.mc, &body.stack));

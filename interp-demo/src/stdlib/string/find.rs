@@ -97,7 +97,7 @@ pub(super) fn capture_value<'gc>(
         .capture(index, start, end)
         .map_err(|error| raise(call, error))?
     {
-        Captured::Text(text) => Ok(call.ctx.string(text)),
+        Captured::Text(text) => call.ctx.try_string(text),
         Captured::Position(position) => Ok(Value::Int(position as i64)),
     }
 }
