@@ -48,7 +48,7 @@ fn whatever_asks_for_too_much_is_told() {
         let source = format!(
             "local ok, message = pcall(load([==[{program}]==]))
              assert(not ok, 'there is room')
-             assert(message == 'not enough memory' or message:find('stack overflow'), #message < 1000 and message)
+             assert(message:find('not enough memory') or message:find('stack overflow'), #message < 1000 and message)
              collectgarbage()
              local t = {{}}
              for i = 1, 1000 do t[i] = {{ i }} end
