@@ -6,7 +6,8 @@
 //! next, and one that bursts once keeps nothing.
 //!
 //! - `keep` grows by what has come back within [`REMEMBERED_NS`], up to [`MOST_KEPT_BYTES`].
-//! - It shrinks while the program works: of what lay free all the time between two turns, a quarter is not kept any more.
+//! - It shrinks while the program works: of what lay free all the time between two turns, a quarter is not kept any more, and none of it
+//!   if that time was as long as `hold`.
 //! - When the program has released nothing for as long as `hold`, all of it goes, and `keep` is forgotten. So a silent process comes
 //!   to its floor, with one more wake-up; if it wakes up later than that and needs the memory, it is learnt that such pauses occur.
 #![forbid(unsafe_code)]
@@ -38,6 +39,8 @@ pub(crate) struct Seen {
 pub(crate) struct Demand {
     keep_bytes: usize,
     hold_ns: u64,
+    /// The last turn.
+    turn_at_ns: u64,
     /// The last turn that found memory released since the one before.
     active_at_ns: u64,
     /// What was given back and has not been needed again.
@@ -51,6 +54,7 @@ impl Demand {
         Self {
             keep_bytes: 0,
             hold_ns: 0,
+            turn_at_ns: 0,
             active_at_ns: 0,
             gone_bytes: 0,
             gone_since_ns: 0,
@@ -62,7 +66,9 @@ impl Demand {
         if seen.is_active {
             self.active_at_ns = now_ns;
         }
-        self.unlearn(seen.low_bytes);
+        let is_long = now_ns.saturating_sub(self.turn_at_ns) >= self.hold_ns;
+        self.turn_at_ns = now_ns;
+        self.unlearn(seen.low_bytes, is_long);
         self.learn(seen);
         if now_ns.saturating_sub(self.active_at_ns) >= self.hold_ns {
             self.keep_bytes = 0;
@@ -104,9 +110,12 @@ impl Demand {
         self.keep_bytes = (self.keep_bytes + again_bytes).min(MOST_KEPT_BYTES);
     }
 
-    fn unlearn(&mut self, low_bytes: Option<usize>) {
+    fn unlearn(&mut self, low_bytes: Option<usize>, is_long: bool) {
         let unused_bytes = low_bytes.unwrap_or(0).min(self.keep_bytes);
-        self.keep_bytes -= unused_bytes / 4;
+        self.keep_bytes -= match is_long {
+            true => unused_bytes,
+            false => unused_bytes / 4,
+        };
     }
 }
 
