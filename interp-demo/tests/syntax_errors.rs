@@ -174,6 +174,7 @@ const CASES: &[(&[u8], &[u8])] = &[
     (b"x = 1.2.3", b"t:1: malformed number near '1.2.3'"),
     (b"x = 0x1p", b"t:1: malformed number near '0x1p'"),
     (b"x = .5.", b"t:1: malformed number near '.5.'"),
+    (b"x = .0x1", b"t:1: malformed number near '.0x1'"),
     (b"x = 3_", b"t:1: malformed number near '3_'"),
     (b"x = 08 y", b"t:1: syntax error near <eof>"),
     (b"x = @", b"t:1: unexpected symbol near '@'"),

@@ -59,7 +59,7 @@ impl Check<'_> {
         }
         let fine = match i.op() {
             Op::LoadI | Op::LoadF | Op::LoadFalse | Op::LoadTrue => true,
-            Op::LFalseSkip => self.may_skip(),
+            Op::LFalseSkip => self.target(2),
             Op::LoadK => self.constant(i.bx()).is_some(),
             Op::LoadKX => self.constant(self.extra()?).is_some(),
             Op::LoadNil => self.regs(a + b).is_some(),
@@ -107,7 +107,7 @@ impl Check<'_> {
                     && if b == 0 {
                         self.is_fed(a)
                     } else {
-                        b == 1 || self.regs(a + b - 2).is_some()
+                        self.regs((a + b).saturating_sub(2)).is_some()
                     }
             }
             Op::Return0 => !self.proto.is_vararg,
@@ -229,14 +229,20 @@ impl Check<'_> {
         is_behind && (Event::Add as usize..=Event::Shr as usize).contains(&event)
     }
 
-    /// Whether the instruction at this distance exists and is not the second one of a pair.
+    /// Whether the instruction at this distance exists, and may run after any other: it is not the second one of a pair, nor the
+    /// one that enters the function.
     fn target(&self, distance: i64) -> bool {
         let Some(target) = usize::try_from(self.pc as i64 + distance).ok() else {
             return false;
         };
-        let second = |op| matches!(op, Op::ExtraArg | Op::MmBin | Op::MmBinI | Op::MmBinK);
+        let is_tied = |op| {
+            matches!(
+                op,
+                Op::ExtraArg | Op::MmBin | Op::MmBinI | Op::MmBinK | Op::VarargPrep
+            )
+        };
         match self.proto.code.get(target) {
-            Some(instruction) if !second(instruction.op()) => {
+            Some(instruction) if !is_tied(instruction.op()) => {
                 target == 0
                     || !Check {
                         proto: self.proto,
@@ -264,7 +270,7 @@ impl Check<'_> {
             let feeder = self.proto.code[before];
             match feeder.op() {
                 Op::Call | Op::Vararg => feeder.c() == 0 && usize::from(feeder.a()) >= reg,
-                Op::TailCall => self.i.op() == Op::Return,
+                Op::TailCall => self.i.op() == Op::Return && usize::from(feeder.a()) >= reg,
                 _ => false,
             }
         })
@@ -299,5 +305,53 @@ impl Check<'_> {
             0
         };
         self.i.c() == params
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compiler::compile;
+
+    /// A function with its only instruction of operation `op` changed; whether it may run before and after.
+    fn changed(
+        source: &str,
+        op: Op,
+        change: impl Fn(&mut Vec<Instruction>, usize),
+    ) -> (bool, bool) {
+        let mut proto = Proto::clone(&compile(source.as_bytes(), b"=t").unwrap());
+        let before = verify(&proto);
+        let pc = proto.code.iter().position(|i| i.op() == op).unwrap();
+        change(&mut proto.code, pc);
+        (before, verify(&proto))
+    }
+
+    #[test]
+    fn nothing_is_returned_from_beyond_the_frame() {
+        let found = changed("local a <close> = nil", Op::Return, |code, pc| {
+            code[pc] = code[pc].with_a(39);
+        });
+        assert_eq!(found, (true, false));
+        let found = changed("return f()", Op::TailCall, |code, pc| {
+            code[pc + 1] = code[pc + 1].with_a(39);
+        });
+        assert_eq!(found, (true, false));
+    }
+
+    #[test]
+    fn what_sets_the_top_is_not_skipped() {
+        // It would skip the call whose results are returned.
+        let found = changed("local f return 1, f()", Op::Move, |code, pc| {
+            code[pc] = Instruction::abck(Op::LFalseSkip, code[pc].a(), 0, 0, false);
+        });
+        assert_eq!(found, (true, false));
+    }
+
+    #[test]
+    fn a_function_is_entered_once() {
+        let found = changed("while x do end", Op::Jmp, |code, pc| {
+            code[pc] = Instruction::jump(Op::Jmp, -(pc as i32) - 1);
+        });
+        assert_eq!(found, (true, false));
     }
 }

@@ -214,8 +214,9 @@ impl<'s> Lexer<'s> {
                         } else {
                             Token::Concat
                         }
-                    } else if self.byte().is_some_and(|byte| byte.is_ascii_digit()) {
-                        return self.numeral(b'.');
+                    } else if let Some(first @ b'0'..=b'9') = self.byte() {
+                        self.save();
+                        return self.numeral(first);
                     } else {
                         Token::Byte(b'.')
                     }

@@ -45,7 +45,7 @@ pub(super) fn format<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn refuse<'gc>(call: &mut Call<'gc>, error: &FormatError) -> Error<'gc> {
-    call.error(error.to_string())
+    call.error(error.message())
 }
 
 fn check<'gc>(call: &mut Call<'gc>, directive: Directive<'_>) -> Result<Spec, Error<'gc>> {

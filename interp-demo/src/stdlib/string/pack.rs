@@ -14,7 +14,7 @@ fn refuse<'gc>(call: &mut Call<'gc>, error: PackError) -> Error<'gc> {
     if error.is_bad_argument() {
         call.arg_error(0, error.to_string())
     } else {
-        call.error(error.to_string())
+        call.error(error.message())
     }
 }
 

@@ -12,21 +12,37 @@ const FLAGS_INT: &[u8] = b"-+ 0";
 const FLAGS_UNSIGNED: &[u8] = b"-0";
 const FLAGS_TEXT: &[u8] = b"-";
 
-/// Why a format was refused; the text is the message of the Lua error.
+/// Why a format was refused; [`message`](Self::message) is the message of the Lua error.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum FormatError {
     /// More flags and digits than any valid directive has.
     #[error("invalid format (too long)")]
     TooLong,
     /// A flag, width or precision that the conversion does not take.
-    #[error("invalid conversion specification: '{0}'")]
-    Specification(String),
+    #[error("invalid conversion specification: '{}'", String::from_utf8_lossy(.0))]
+    Specification(Vec<u8>),
     /// No conversion of that letter.
-    #[error("invalid conversion '{0}' to 'format'")]
-    Conversion(String),
+    #[error("invalid conversion '{}' to 'format'", String::from_utf8_lossy(.0))]
+    Conversion(Vec<u8>),
     /// `%q` takes no flags, width or precision.
     #[error("specifier '%q' cannot have modifiers")]
     QuoteModifiers,
+}
+
+impl FormatError {
+    /// The text, with the bytes of the directive as they are.
+    #[must_use]
+    pub fn message(&self) -> Vec<u8> {
+        match self {
+            Self::Specification(shown) => {
+                [b"invalid conversion specification: '", &shown[..], b"'"].concat()
+            }
+            Self::Conversion(shown) => {
+                [b"invalid conversion '", &shown[..], b"' to 'format'"].concat()
+            }
+            Self::TooLong | Self::QuoteModifiers => self.to_string().into_bytes(),
+        }
+    }
 }
 
 /// A part of a format.
@@ -156,14 +172,14 @@ impl Directive<'_> {
         FormatError::Conversion(self.shown())
     }
 
-    fn shown(&self) -> String {
+    fn shown(&self) -> Vec<u8> {
         // A C string ends at the first zero byte.
         let end = self
             .text
             .iter()
             .position(|&b| b == 0)
             .unwrap_or(self.text.len());
-        String::from_utf8_lossy(&self.text[..end]).into_owned()
+        self.text[..end].to_vec()
     }
 }
 
@@ -323,5 +339,15 @@ mod tests {
         for (format, message) in cases {
             assert_eq!(check(format).unwrap_err(), message, "{format}");
         }
+    }
+    #[test]
+    fn messages_have_the_bytes_of_the_directive() {
+        let message = |format: &[u8]| match Pieces::new(format).next().unwrap() {
+            Ok(Piece::Directive(directive)) => directive.check().unwrap_err().message(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(message(b"%\x80"), b"invalid conversion '%\x80' to 'format'");
+        assert_eq!(message(b"%5\0"), b"invalid conversion '%5' to 'format'");
+        assert_eq!(message(b"%#d"), b"invalid conversion specification: '%#d'");
     }
 }

@@ -48,11 +48,12 @@ pub struct Layout<'f> {
 }
 
 impl<'f> Layout<'f> {
-    /// Starts with the machine's byte order and no alignment.
+    /// Starts with the machine's byte order and no alignment. A format ends at its first zero byte, if it has one.
     #[must_use]
-    pub const fn new(format: &'f [u8]) -> Self {
+    pub fn new(format: &'f [u8]) -> Self {
+        let end = memchr::memchr(0, format).unwrap_or(format.len());
         Self {
-            rest: format,
+            rest: &format[..end],
             little: cfg!(target_endian = "little"),
             max_align: 1,
         }
@@ -190,6 +191,7 @@ mod tests {
             ("c10 x c0", 11),
             ("<!8 b Xi8", 8),
             ("!8 xXi16", 8),
+            ("b\0r", 1),
         ];
         for (format, size) in cases {
             assert_eq!(read(format).unwrap().1, size, "{format}");
@@ -205,6 +207,7 @@ mod tests {
             ("c", "missing size for format option 'c'"),
             ("r", "invalid format option 'r'"),
             ("X", "invalid next option for option 'X'"),
+            ("X\0i", "invalid next option for option 'X'"),
             ("Xc1", "invalid next option for option 'X'"),
             ("X ", "invalid next option for option 'X'"),
             ("XX", "invalid next option for option 'X'"),

@@ -9,7 +9,7 @@ use thiserror::Error;
 /// The widest integer, in bytes.
 pub const MAX_INT_SIZE: usize = 16;
 
-/// Why a layout or data was refused; the text is the message of the Lua error.
+/// Why a layout or data was refused; [`message`](Self::message) is the message of the Lua error.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum PackError {
     /// `i`, `I`, `s` or `!` with a size outside the limits.
@@ -37,6 +37,15 @@ impl PackError {
     #[must_use]
     pub const fn is_bad_argument(self) -> bool {
         matches!(self, Self::AlignTo | Self::Alignment)
+    }
+
+    /// The text, with the byte of the option as it is.
+    #[must_use]
+    pub fn message(self) -> Vec<u8> {
+        match self {
+            Self::Option(byte) => [b"invalid format option '", &[byte][..], b"'"].concat(),
+            _ => self.to_string().into_bytes(),
+        }
     }
 }
 
@@ -142,6 +151,18 @@ mod tests {
         assert_eq!(
             PackError::IntTooLarge(16).to_string(),
             "16-byte integer does not fit into Lua Integer"
+        );
+    }
+
+    #[test]
+    fn messages_have_the_byte_of_the_option() {
+        assert_eq!(
+            PackError::Option(0x80).message(),
+            b"invalid format option '\x80'"
+        );
+        assert_eq!(
+            PackError::MissingSize.message(),
+            b"missing size for format option 'c'"
         );
     }
 
