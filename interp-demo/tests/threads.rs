@@ -85,6 +85,11 @@ fn finalizers() {
 }
 
 #[test]
+fn nobody_keeps_the_interpreter_lock() {
+    script("fair.lua");
+}
+
+#[test]
 fn a_storm_of_200_threads() {
     script("storm.lua");
 }

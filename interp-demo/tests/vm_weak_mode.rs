@@ -133,6 +133,76 @@ fn a_mode_that_comes_later_holds_for_the_entries_that_are_there() {
 }
 
 #[test]
+fn a_traversal_is_not_disturbed_by_a_mode_that_comes_late() {
+    // With and without collections that are asked for, with a loop within the loop and one that was left, and through `next` itself; and
+    // where the loop changes and removes what is there.
+    for (before, within) in [
+        ("", "if n % 100 == 0 then collectgarbage() end"),
+        ("", "for j = 1, 30 do local _ = { j } end"),
+        (
+            "for _ in pairs(t) do break end",
+            "if n % 500 == 0 then for _ in pairs(t) do end collectgarbage() end",
+        ),
+        (
+            "",
+            "if n % 100 == 0 then t[key] = nil; t[1.5] = n; collectgarbage() end",
+        ),
+    ] {
+        for walk in ["pairs(t)", "next, t"] {
+            check(&format!(
+                "local mt = {{}}
+                 local t = setmetatable({{ [1.5] = 0 }}, mt)
+                 for i = 1, 1000 do t[i] = 'v' .. i end
+                 for i = 1, 1000 do t['s' .. i] = i end
+                 {before}
+                 mt.__mode = 'k'
+                 local seen, n = {{}}, 0
+                 for key in {walk} do
+                     n = n + 1
+                     assert(not seen[key], key)
+                     seen[key] = true
+                     {within}
+                 end
+                 assert(n == 2001, n)
+                 -- Afterwards the table follows; at its next entry at the latest.
+                 t[{{}}] = 1
+                 collectgarbage()
+                 for key in pairs(t) do assert(type(key) ~= 'table') end"
+            ));
+        }
+    }
+    check(
+        "local mt = {}
+         local t = setmetatable({ [{}] = 1 }, mt)
+         for _ in pairs(t) do for _ in pairs(t) do end end
+         mt.__mode = 'k'
+         collectgarbage()
+         assert(next(t) == nil)",
+    );
+}
+
+#[test]
+fn a_mode_that_comes_late_is_followed_where_only_waits_collect() {
+    check(
+        "local socket = require 'socket'
+         local mt = {}
+         local cache = setmetatable({}, mt)
+         for i = 1, 10 do cache[{}] = i end
+         mt.__mode = 'k'
+         local turns = 0
+         repeat
+             turns = turns + 1
+             local garbage = {}
+             for i = 1, 300 do garbage[i] = { i } end
+             socket.sleep(0.001)
+             local left = 0
+             for _ in pairs(cache) do left = left + 1 end
+         until left == 0 or turns == 3000
+         assert(turns < 3000)",
+    );
+}
+
+#[test]
 fn a_watched_metatable_is_a_table_as_any_other() {
     check(
         "local mt = { __mode = 'v', 10, 20, 30, name = 'n' }

@@ -22,6 +22,9 @@ pub(super) struct Control {
     cycles_seen: u64,
     /// How many finalizers had run when that number was new.
     finalized_before: u64,
+    /// How many cycles had ended, and how many bytes had been allocated, when tables last followed a late `__mode`.
+    cycles_followed: u64,
+    allocated_bytes_followed: u64,
 }
 
 impl Control {
@@ -33,6 +36,8 @@ impl Control {
             generational: std::env::var_os("SLEEPY_GENERATIONAL").map(|value| value == "1"),
             cycles_seen: 0,
             finalized_before: 0,
+            cycles_followed: 0,
+            allocated_bytes_followed: 0,
         }
     }
 
@@ -90,21 +95,32 @@ impl Worker<'_> {
         }
         let debt = self.arena.allocation_debt();
         if debt > 0 {
-            let cycles = self.arena.metrics().cycles();
             self.forced_step(debt);
-            if self.arena.metrics().cycles() != cycles {
-                // The next one is to find the tables in their form.
-                self.follow_late_modes();
-            }
+            self.follow_late_modes_of_cycle();
         }
     }
 
-    /// Has tables follow a `__mode` that came to their metatables since the last cycle.
+    /// Has tables follow a `__mode` that came to their metatables, so that the next cycle finds them in their form: once a cycle at
+    /// most, whether work or a wait has ended it, and only when as much was allocated as there is to walk over. That bounds what
+    /// the walks cost for each byte.
+    pub(super) fn follow_late_modes_of_cycle(&mut self) {
+        let metrics = self.arena.metrics();
+        let (cycles, allocated_bytes) = (metrics.cycles(), metrics.allocated_bytes());
+        let heap_bytes = metrics.heap_bytes() as u64;
+        let control = &mut self.arena.control;
+        // The figure counts reserved cells, of which some come back: it may have fallen a little.
+        let since_bytes = allocated_bytes.saturating_sub(control.allocated_bytes_followed);
+        if control.cycles_followed != cycles && since_bytes >= heap_bytes {
+            control.cycles_followed = cycles;
+            self.follow_late_modes();
+        }
+    }
+
     fn follow_late_modes(&mut self) {
-        self.enter(|ctx| {
-            // What there was no memory for is followed when the table gets its next entry.
-            let _ = ctx.follow_late_modes();
-        });
+        // What there was no memory for is followed when the table gets its next entry.
+        if self.enter(|ctx| ctx.follow_late_modes().unwrap_or(true)) {
+            self.arena.control.allocated_bytes_followed = self.arena.metrics().allocated_bytes();
+        }
     }
 
     fn forced_step(&mut self, work_bytes: usize) {
@@ -311,7 +327,7 @@ impl Worker<'_> {
                     Served::Answered
                 }
                 Next::Serve if self.is_not_to_wait() => return false,
-                Next::Serve => self.serve_in_finalizer(),
+                Next::Serve => self.serve_in_turn(Worker::serve_in_finalizer),
                 Next::Over => return true,
             };
             match served {

@@ -15,6 +15,8 @@ pub struct Held<'g> {
     guard: GilGuard<'g, WatchedArena>,
     /// Whether there are other threads.
     is_shared: bool,
+    /// How often the lock has been given up.
+    times_released: u64,
 }
 
 impl<'g> Held<'g> {
@@ -22,11 +24,17 @@ impl<'g> Held<'g> {
         Self {
             guard,
             is_shared: false,
+            times_released: 0,
         }
     }
 
     pub(super) fn set_shared(&mut self, is_shared: bool) {
         self.is_shared = is_shared;
+    }
+
+    /// How often the lock has been given up, by waits or to give way.
+    pub(super) fn times_released(&self) -> u64 {
+        self.times_released
     }
 
     /// Whether another thread wants to run: one load.
@@ -36,6 +44,7 @@ impl<'g> Held<'g> {
 
     /// Lets the others run first.
     pub(super) fn give_way(&mut self) {
+        self.times_released += 1;
         Gil::bump(&mut self.guard);
     }
 }
@@ -96,10 +105,12 @@ impl Collector for Held<'_> {
     }
 
     fn while_released<T>(&mut self, block: impl FnOnce() -> T) -> T {
+        self.times_released += 1;
         self.guard.while_released(block)
     }
 
     unsafe fn give_up(&mut self) {
+        self.times_released += 1;
         // SAFETY: the caller's contract.
         unsafe { self.guard.give_up() };
     }

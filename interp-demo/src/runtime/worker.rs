@@ -127,9 +127,8 @@ impl<'g> Worker<'g> {
                 }
                 Next::Serve if self.is_not_to_wait() => trouble = self.stopped(),
                 Next::Serve => {
-                    let served = self.serve();
-                    // It may have waited, and begins anew.
-                    self.wanted_since = None;
+                    let served = self.serve_in_turn(Worker::serve);
+                    self.follow_late_modes_of_cycle();
                     trouble = match served {
                         Served::End(end) => return end,
                         // What was handed over is taken before the program hears of it at its next safe point.
@@ -167,6 +166,19 @@ impl<'g> Worker<'g> {
         if since.elapsed() >= SLICE {
             self.give_way();
         }
+    }
+
+    /// Carries out a request. If it gave the lock up the slice begins anew; what was answered at once counts as computing, or a loop of
+    /// such requests would keep the lock for ever.
+    pub fn serve_in_turn(&mut self, serve: impl FnOnce(&mut Self) -> Served) -> Served {
+        let released = self.arena.times_released();
+        let served = serve(self);
+        if self.arena.times_released() != released || !self.arena.is_wanted() {
+            self.wanted_since = None;
+        } else {
+            self.share();
+        }
+        served
     }
 
     /// Lets others run first, if any wants to.

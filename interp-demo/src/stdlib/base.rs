@@ -268,7 +268,7 @@ fn setmetatable<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 
 fn next<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let table = call.check_table(0)?;
-    match table.next(call.ctx, call.get(1))? {
+    match table.next_of_program(call.ctx, call.get(1))? {
         Some((key, value)) => call.ret(&[key, value]),
         None => call.ret1(Value::Nil),
     }

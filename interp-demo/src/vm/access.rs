@@ -88,7 +88,11 @@ impl<'gc> Ctx<'gc> {
             let method = if let Value::Table(table) = receiver {
                 let method = match table.metatable() {
                     Some(metatable) => {
-                        if table.may_have_become_weak(metatable) {
+                        // What is there may be changed, and removed, in a traversal, which bears no other form.
+                        if table.may_have_become_weak(metatable)
+                            && !value.is_nil()
+                            && table.get(self, key).is_nil()
+                        {
                             table.follow_mode(self)?;
                         }
                         let method = self.event_field(metatable, Event::NewIndex);

@@ -1,9 +1,12 @@
 //! A `__mode` that comes to a metatable after tables have got it.
 //!
 //! Lua looks at the mode of a table when it traverses the table. Here a weak table has another form than a strong one, which it can't be
-//! given while it is traversed, and a metatable does not know its tables. So the metatable notes that a `__mode` has come
-//! ([`Table::note_new_key`]), and before a full collection, and after each cycle, a walk over all that is reachable
-//! finds the tables. That is as much work as marking, once a cycle and only where there is such a note.
+//! given while the program traverses it, and a metatable does not know its tables. So the metatable notes that a `__mode` has come
+//! ([`Table::note_new_key`]), and before a full collection that is asked for, and after cycles, a walk over all that is
+//! reachable finds the tables. That is a pause of as much work as marking, only where there is such a note, and only when as much
+//! was allocated since the last one as there is in the heap.
+//!
+//! A table that is in a traversal ([`Table::is_traversed`]) stays as it is, and the note stays for the next walk.
 
 use std::collections::HashSet;
 
@@ -11,6 +14,7 @@ use super::error::Error;
 use super::state::Ctx;
 use super::table::Table;
 use super::value::Value;
+use crate::opcode::Event;
 
 /// What is to be looked at, and what was.
 #[derive(Default)]
@@ -49,12 +53,14 @@ impl<'gc> Ctx<'gc> {
     /// Makes tables weak whose metatables have got a `__mode` later than they have. To be called between two callbacks, when the live part
     /// of all stacks is known.
     ///
+    /// Answers whether there was a note, and so a walk.
+    ///
     /// # Errors
     ///
     /// If there is no memory for it.
-    pub(crate) fn follow_late_modes(self) -> Result<(), Error<'gc>> {
+    pub(crate) fn follow_late_modes(self) -> Result<bool, Error<'gc>> {
         if !self.state.late_mode.replace(false) {
-            return Ok(());
+            return Ok(false);
         }
         let mut walk = Walk::default();
         self.add_roots(&mut walk);
@@ -77,7 +83,7 @@ impl<'gc> Ctx<'gc> {
                 _ => {}
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn add_roots(self, walk: &mut Walk<'gc>) {
@@ -95,8 +101,15 @@ impl<'gc> Ctx<'gc> {
     fn look_at(self, table: Table<'gc>, walk: &mut Walk<'gc>) -> Result<(), Error<'gc>> {
         if let Some(metatable) = table.metatable() {
             walk.add(metatable);
-            if table.may_have_become_weak(metatable) {
-                table.follow_mode(self)?;
+            if table.may_have_become_weak(metatable)
+                && !self.event_field(metatable, Event::Mode).is_nil()
+            {
+                // The metatable changes its form as well.
+                if table.is_traversed() || metatable.is_traversed() {
+                    self.state.late_mode.set(true);
+                } else {
+                    table.follow_mode(self)?;
+                }
             }
         }
         for (key, value) in table.pairs(self) {

@@ -318,7 +318,11 @@ pub(super) fn iterate<'gc>(ctx: Ctx<'gc>, regs: Window<'gc>, reg: u8, wanted: u8
     };
     let control = regs.get_above(reg, 2);
     let entry = match (iterator.role(), control) {
-        (Role::Next, _) => match table.next(ctx, control) {
+        (Role::Next, _) => match table.next_of_program(ctx, control) {
+            Ok(None) => {
+                table.end_traversal();
+                None
+            }
             Ok(entry) => entry,
             // The native raises the error, with its own name.
             Err(_) => return false,
@@ -402,13 +406,8 @@ pub(super) fn tail_call<'gc>(
                 let kept = Flags::FINISH.with(Flags::FINALIZER);
                 let flags = frame.flags.only(kept).with(Flags::TAIL);
                 call_lua(ctx, thread, callee, target, frame.results, flags)?;
-                let calls = ctx.state.tail_calls.get().wrapping_add(1);
-                ctx.state.tail_calls.set(calls);
-                return Ok(if calls == 0 {
-                    After::Switch
-                } else {
-                    After::Lua
-                });
+                // Not `After::Lua`: a loop of such calls comes to safe points as any other.
+                return Ok(After::Switch);
             }
             Value::Native(_) => return precall(ctx, thread, func, ALL_RESULTS, Flags::NONE),
             callee => prepare_call_method(ctx, thread, func, callee)?,

@@ -47,8 +47,6 @@ pub struct State<'gc> {
     pub(crate) watched: Cell<bool>,
     /// When the program's time is over.
     pub(crate) deadline: Cell<Option<Instant>>,
-    /// Counts tail calls, which are no back edges, so that loops of them come to safe points too.
-    pub(super) tail_calls: Cell<u8>,
     /// Whether there is more than one OS thread, so that the host must let the others run now and then.
     pub(super) shared: Cell<bool>,
     /// The OS thread that runs.
@@ -158,7 +156,6 @@ impl<'gc> State<'gc> {
                 answer: RefCell::new(None),
                 watched: Cell::new(false),
                 deadline: Cell::new(None),
-                tail_calls: Cell::new(0),
                 shared: Cell::new(false),
                 holder: Cell::new(MAIN),
                 threads: Threads::default(),

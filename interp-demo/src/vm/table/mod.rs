@@ -55,8 +55,8 @@ pub struct TableBody<'gc> {
     /// Events that are known not to be keys, one bit each.
     absent: Cell<u16>,
     log2_nodes: Cell<u8>,
-    /// Whether the table is registered for finalization.
-    finalizable: Cell<bool>,
+    /// [`FINALIZABLE`] if the table is registered for finalization; in units of [`TRAVERSAL`] how many traversals may be under way.
+    marks: Cell<u8>,
 }
 
 // SAFETY: both parts and the metatable are traced; all stores shade what they store while the collector marks.
@@ -247,6 +247,12 @@ const fn event_bit(event: Event) -> u16 {
 /// Beside the events that are known to be absent: whether the table has been the metatable of another one.
 const IS_METATABLE: u16 = 1 << 15;
 
+/// Whether a table is registered for finalization.
+const FINALIZABLE: u8 = 1;
+
+/// A traversal of a table. As many as there is room for stay counted until the table gets a new key.
+const TRAVERSAL: u8 = 2;
+
 /// A key as the hash part holds it: a float that has an integer's value is that integer.
 #[inline]
 fn normal_key(key: Value<'_>) -> Value<'_> {
@@ -278,7 +284,7 @@ impl<'gc> Table<'gc> {
                 border: Cell::new(0),
                 absent: Cell::new(0),
                 log2_nodes: Cell::new(0),
-                finalizable: Cell::new(false),
+                marks: Cell::new(0),
             },
         ))
     }
@@ -502,7 +508,10 @@ impl<'gc> Table<'gc> {
 
     /// Notes that the table is registered for finalization, or not any more; whether it was before.
     pub(super) fn set_finalizable(self, finalizable: bool) -> bool {
-        self.body().finalizable.replace(finalizable)
+        let marks = &self.body().marks;
+        let before = marks.get();
+        marks.set((before & !FINALIZABLE) | u8::from(finalizable));
+        before & FINALIZABLE != 0
     }
 
     /// The object, as the collector's queue of finalizers holds it.

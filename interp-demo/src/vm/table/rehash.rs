@@ -34,6 +34,7 @@ impl<'gc> Table<'gc> {
     ) -> Result<(), Error<'gc>> {
         let body = self.body();
         self.note_new_key(ctx, key);
+        self.end_traversals();
         let mut at = body.main_position(key);
         if body.has_no_nodes() || body.node(at).has_value() {
             let Some(free) = self.free_node() else {

@@ -1,11 +1,52 @@
 //! Going through a table, and its length.
 
-use super::{Table, TableBody, normal_key};
+use super::{FINALIZABLE, TRAVERSAL, Table, TableBody, normal_key};
 use crate::vm::error::Error;
 use crate::vm::state::Ctx;
 use crate::vm::value::Value;
 
 impl<'gc> Table<'gc> {
+    /// As [`Table::next`], for a program: notes a traversal that begins.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    #[inline]
+    pub(crate) fn next_of_program(
+        self,
+        ctx: Ctx<'gc>,
+        key: Value<'gc>,
+    ) -> Result<Option<(Value<'gc>, Value<'gc>)>, Error<'gc>> {
+        if key.is_nil() {
+            let marks = &self.body().marks;
+            marks.set(marks.get().checked_add(TRAVERSAL).unwrap_or(marks.get()));
+        }
+        self.next(ctx, key)
+    }
+
+    /// Notes that a traversal has come to its end.
+    #[inline]
+    pub(in crate::vm) fn end_traversal(self) {
+        let marks = &self.body().marks;
+        // One that is full may have missed some.
+        if (TRAVERSAL..u8::MAX - FINALIZABLE).contains(&marks.get()) {
+            marks.set(marks.get() - TRAVERSAL);
+        }
+    }
+
+    /// Whether a traversal may be under way: one has begun, and has neither come to its end nor been ended by a new key. It is not known
+    /// of a loop that was left, nor of `next` as the program calls it, that it has ended.
+    pub(in crate::vm) fn is_traversed(self) -> bool {
+        self.body().marks.get() >= TRAVERSAL
+    }
+
+    /// Notes that no traversal is under way: a table that gets a new key can't be traversed on.
+    #[inline]
+    pub(super) fn end_traversals(self) {
+        let marks = &self.body().marks;
+        marks.set(marks.get() & FINALIZABLE);
+    }
+
     /// The entry after that of `key` (the first, for nil); none at the end. A key that was removed during the traversal
     /// still has its place.
     ///
