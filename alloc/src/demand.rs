@@ -93,6 +93,12 @@ impl Demand {
         (held_bytes != 0).then(|| end_ns.saturating_sub(now_ns).max(1_000_000))
     }
 
+    /// What of the free memory is to wake nobody while the scavenger sleeps and so much is held: only when it comes back by itself may
+    /// what is freed meanwhile wait for that.
+    pub(crate) fn unreported_bytes(&self, held_bytes: usize) -> usize {
+        if held_bytes == 0 { 0 } else { self.keep_bytes }
+    }
+
     fn learn(&mut self, seen: Seen) {
         let away_ns = seen.returned_at_ns.saturating_sub(self.gone_since_ns);
         if away_ns > REMEMBERED_NS {
@@ -226,6 +232,32 @@ mod tests {
         assert!(demand.keep_bytes.abs_diff(MIB) < MIB / 100);
     }
 
+    #[test]
+    fn what_is_freed_after_a_turn_that_held_nothing_is_reported_and_goes() {
+        let (mut demand, mut free, mut now_ns) = (Demand::new(), 0, 1_000 * MS);
+        for _ in 0..5 {
+            burst(&mut demand, now_ns, 6 * MIB, &mut free, 1_000 * MS);
+            now_ns += 1_000 * MS;
+        }
+        // All of it in use, and something released: the scavenger will not come by itself.
+        let used = Seen {
+            low_bytes: Some(0),
+            ..RELEASED
+        };
+        assert_ne!(demand.begin_turn(now_ns, used), 0);
+        demand.end_turn(0);
+        assert_eq!(demand.look_again_ns(now_ns, 0), None);
+        assert_eq!(demand.unreported_bytes(0), 0);
+        // It is all freed, which calls the scavenger; that holds it for a while, is not called for it again, and comes back.
+        now_ns += 10_000 * MS;
+        let held = demand.begin_turn(now_ns, RELEASED);
+        demand.end_turn(6 * MIB - held.min(6 * MIB));
+        assert_eq!(demand.unreported_bytes(held), held);
+        if let Some(ns) = demand.look_again_ns(now_ns, held) {
+            assert_eq!(demand.begin_turn(now_ns + ns, Seen::default()), 0);
+        }
+    }
+
     proptest! {
         /// Whatever happens, a bounded amount is kept, and none of it once nothing has been released for long.
         #[test]
@@ -238,7 +270,9 @@ mod tests {
                 let seen = Seen { is_active, returned_bytes: bytes, returned_at_ns: now_ns, low_bytes: Some(bytes / 2) };
                 prop_assert!(demand.begin_turn(now_ns, seen) <= MOST_KEPT_BYTES);
                 demand.end_turn(gave_bytes);
+                // With nothing held it does not come back, so it must be called for whatever is freed.
                 prop_assert_eq!(demand.look_again_ns(now_ns, 0), None);
+                prop_assert_eq!(demand.unreported_bytes(0), 0);
             }
             // One look more at what is kept, and it is not any longer.
             if let Some(ns) = demand.look_again_ns(now_ns, 1) {

@@ -14,6 +14,8 @@ pub(crate) const AGE_TICKS: u32 = 2;
 pub(crate) const GATE_BYTES: usize = 64 << 10;
 /// As many free bytes in a heap are worth a wake at a park: less than this is a page or two that were used for a moment.
 pub(crate) const DIRT_WAKE_BYTES: usize = 256 << 10;
+/// As many free bytes in heaps that woke nobody each are worth a wake together.
+pub(crate) const SCATTERED_WAKE_BYTES: usize = 1 << 20;
 /// Released bytes anywhere that are worth a wake at a park.
 pub(crate) const PENDING_GATE_BYTES: usize = 256 << 10;
 /// A turn that gave back less than this to a program that goes on working makes the next one come later.
@@ -179,6 +181,15 @@ pub(crate) fn plan(heap: HeapState, delay_ns: u64, min_interval_ns: u64) -> Heap
     }
 }
 
+/// What a park with so much dirt adds to what lies scattered over lent heaps, where the heap has told of `told_bytes` since it was swept:
+/// a loop that leaves the same dirt each time adds nothing.
+pub(crate) fn untold_bytes(dirt_bytes: usize, told_bytes: usize) -> usize {
+    if dirt_bytes < GATE_BYTES {
+        return 0;
+    }
+    dirt_bytes.saturating_sub(told_bytes)
+}
+
 /// What a turn found and did.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Turn {
@@ -340,6 +351,27 @@ mod tests {
             ),
             HeapPlan::Later
         );
+    }
+
+    #[test]
+    fn heaps_that_wake_nobody_each_do_so_together_and_only_once() {
+        let parks = |heaps: usize, dirt_bytes, rounds| {
+            let (mut told, mut scattered) = (vec![0; heaps], 0);
+            for _ in 0..rounds {
+                for told in &mut told {
+                    let untold = untold_bytes(dirt_bytes, *told);
+                    *told += untold;
+                    scattered += untold;
+                }
+            }
+            scattered
+        };
+        let small = DIRT_WAKE_BYTES - 1;
+        assert!(parks(200, small, 1) >= SCATTERED_WAKE_BYTES);
+        assert!(parks(5, small, 1) >= SCATTERED_WAKE_BYTES);
+        // A timer loop with the same dirt each turn never wakes.
+        assert!(parks(4, small, 1000) < SCATTERED_WAKE_BYTES);
+        assert_eq!(parks(1000, GATE_BYTES - 1, 10), 0);
     }
 
     #[test]

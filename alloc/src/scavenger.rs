@@ -22,7 +22,7 @@ use crate::pace::Pace;
 use crate::purge::{self, Due, HeapPlan, Turn};
 use crate::schedule::Schedule;
 use crate::{arena, flight, fork, late, options, os, stats, thread, unowned};
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 const ABSENT: u32 = 0;
 const STARTING: u32 = 1;
@@ -37,6 +37,9 @@ static SCHEDULE: Schedule = Schedule::new();
 static INLINE_AT_NS: AtomicU64 = AtomicU64::new(0);
 /// That of the pages that belong to no heap.
 static UNOWNED: Pace = Pace::new();
+/// Dirt in lent heaps that was not worth a wake in any of them, since the last turn. Sequentially consistent: added to after the heap was
+/// lent, set to 0 before the turn looks at heaps.
+static SCATTERED_BYTES: AtomicUsize = AtomicUsize::new(0);
 /// Unowned pages that a park sweeps itself at most.
 const INLINE_PAGES: usize = 16;
 /// Bytes that a park gives back itself at most.
@@ -149,6 +152,13 @@ extern "C" fn main(_: *mut libc::c_void) -> *mut libc::c_void {
             }
             None if SCHEDULE.leave() => {}
             None => {
+                // Parks that came before this took more for kept, and have called nobody: where it will not come back by itself it looks
+                // once more. Both write first and read then, as with the schedule's mark.
+                let unreported_bytes = demand.unreported_bytes(held_bytes);
+                let before_bytes = arena::set_kept_bytes(unreported_bytes);
+                if held_bytes == 0 && before_bytes > unreported_bytes {
+                    continue;
+                }
                 stats::SCAVENGER_SLEEPS.add(1);
                 SCHEDULE.sleep(demand.look_again_ns(os::now_ns(), held_bytes));
                 in_a_row = 0;
@@ -161,10 +171,10 @@ extern "C" fn main(_: *mut libc::c_void) -> *mut libc::c_void {
 fn turn(watch: &mut arena::Watch, demand: &mut Demand) -> (Turn, usize) {
     let now_ns = os::now_ns();
     let keep_bytes = demand.begin_turn(now_ns, watch.begin_turn());
-    arena::set_kept_bytes(keep_bytes);
     let tick = arena::advance_tick(now_ns, options::purge_delay_ns());
     stats::SCAVENGER_TURNS.add(1);
     let mut turn = Turn::default();
+    SCATTERED_BYTES.store(0, Ordering::SeqCst);
     for heap in inner::heaps() {
         look_at(heap, now_ns, &mut turn);
     }
@@ -286,12 +296,17 @@ pub(crate) fn lend(heap: &'static Inner, let_go: impl FnOnce()) -> bool {
     let is_worth_a_wake = dirt_bytes >= purge::DIRT_WAKE_BYTES
         || left_bytes >= purge::GATE_BYTES
         || purgeable_bytes() >= purge::PENDING_GATE_BYTES;
+    let untold_bytes = purge::untold_bytes(dirt_bytes, heap.told.get());
     if is_dirty {
+        heap.told.add(untold_bytes);
         let_go();
         heap.park.lend();
     }
     // After the heap is lent: see `schedule`.
-    if is_worth_a_wake && call() {
+    let is_much_together = untold_bytes != 0
+        && SCATTERED_BYTES.fetch_add(untold_bytes, Ordering::SeqCst) + untold_bytes
+            >= purge::SCATTERED_WAKE_BYTES;
+    if (is_worth_a_wake || is_much_together) && call() {
         stats::PARK_WAKES.add(1);
     }
     is_dirty

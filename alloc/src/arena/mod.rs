@@ -214,9 +214,16 @@ impl Arena {
     fn claim_fitting(&'static self, units: usize) -> Option<Run> {
         let (low, high) = (self.low.load(Ordering::Relaxed) as usize, self.high());
         // One slice that was never claimed is as good as any.
-        let end = (high + 1).min(self.slices.load(Ordering::Relaxed) as usize);
+        let end = (high.max(low) + 1).min(self.slices.load(Ordering::Relaxed) as usize);
         let mut fit = Fit::new(units);
-        let mut from = low;
+        let mut from = self.free.first_set(low, end).unwrap_or(end);
+        // As in `claim`, which finds what was freed below this meanwhile.
+        let _ = self.low.compare_exchange(
+            low as u32,
+            from as u32,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
         while let Some(index) = self.free.first_set(from, end) {
             let word = Slice { arena: self, index }.units().load();
             if fit.is_found(index, word) {
@@ -496,6 +503,25 @@ mod tests {
     fn node_of(run: Run) -> Node {
         // SAFETY: a claimed slice lies in an arena.
         unsafe { Slice::of(run.ptr.addr().get()) }.arena.node.get()
+    }
+
+    #[test]
+    fn claims_that_fit_do_not_search_what_is_used_again() {
+        // In no list: nobody else claims from it.
+        let arena = Arena::map(MIN_ARENA_BYTES).unwrap();
+        let end = arena.slices.load(Ordering::Relaxed) as usize;
+        let low = || arena.low.load(Ordering::Relaxed) as usize;
+        CLAIM.lock();
+        for index in FIRST..end {
+            assert!(arena.claim_fitting(1).is_some());
+            assert!(low() >= index, "the used slices below {index} are searched");
+        }
+        assert!(arena.claim_fitting(1).is_none());
+        assert_eq!(low(), end);
+        arena.give_back(FIRST + 1, 1, tick());
+        assert_eq!(low(), FIRST + 1);
+        assert!(arena.claim_fitting(1).is_some());
+        CLAIM.unlock();
     }
 
     #[test]

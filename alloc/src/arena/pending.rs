@@ -23,7 +23,8 @@ static RETURNED_BYTES: AtomicUsize = AtomicUsize::new(0);
 static RETURNED_AT_NS: AtomicU64 = AtomicU64::new(0);
 /// The least that was pending since the purger asked last. Two that lower it at once may leave the higher value.
 static LOW_BYTES: AtomicUsize = AtomicUsize::new(0);
-/// What the purger keeps for the program, however old it is. Relaxed: a threshold.
+/// What the purger keeps for the program while it sleeps, however old it is. Sequentially consistent, as the pending bytes: a purger that
+/// lowers it to 0 looks at those afterwards, and who adds to them looks at it.
 static KEPT_BYTES: AtomicUsize = AtomicUsize::new(0);
 /// The part of the pending bytes that can't be given back, because it is less than an OS page in each place. Relaxed: the
 /// purger's last count.
@@ -95,9 +96,9 @@ impl Watch {
     }
 }
 
-/// The purger keeps so many bytes for the program.
-pub(crate) fn set_kept_bytes(bytes: usize) {
-    KEPT_BYTES.store(bytes, Ordering::Relaxed);
+/// The purger keeps so many bytes for the program, and comes back for them by itself; gives what it kept before.
+pub(crate) fn set_kept_bytes(bytes: usize) -> usize {
+    KEPT_BYTES.swap(bytes, Ordering::SeqCst)
 }
 
 /// Whether what is purged reads as zero.
@@ -120,7 +121,7 @@ pub(crate) fn pending_bytes() -> usize {
 /// Bytes that are worth a purger's turn.
 #[inline]
 pub(crate) fn purgeable_bytes() -> usize {
-    let left = STUCK_BYTES.load(Ordering::Relaxed) + KEPT_BYTES.load(Ordering::Relaxed);
+    let left = STUCK_BYTES.load(Ordering::Relaxed) + KEPT_BYTES.load(Ordering::SeqCst);
     pending_bytes().saturating_sub(left)
 }
 

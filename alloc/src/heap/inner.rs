@@ -85,6 +85,8 @@ pub(crate) struct Inner {
     pub(crate) holed: Figure,
     /// The least that `committed` has exceeded `live` by since the last complete sweep: what cannot be given back.
     pub(crate) floor: Figure,
+    /// Dirt that parks have told of since the last complete sweep. Used by whoever has the heap, as `park` says.
+    pub(crate) told: Figure,
     /// Who owns the heap.
     pub(crate) park: CachePadded<ParkWord>,
     /// What the owner leaves to be done while the heap is lent. Used by whoever has the heap, as `park` says.
@@ -137,6 +139,7 @@ impl Inner {
             committed: Figure::new(),
             holed: Figure::new(),
             floor: Figure::new(),
+            told: Figure::new(),
             park: CachePadded::new(ParkWord::new()),
             hook: Slot::new(),
             sweep_wanted: AtomicBool::new(false),
@@ -165,6 +168,7 @@ impl Inner {
     fn forget_sweeps(&self) {
         // Of a heap that gives pages away: what it goes on counting of those.
         self.floor.set(self.slack());
+        self.told.set(0);
         self.sweep_wanted.store(false, Ordering::Relaxed);
         self.pace.reset();
         self.mid_sweep.set(false);

@@ -36,6 +36,7 @@ impl Inner {
             self.mid_sweep.set(false);
             self.sweeps.set(self.sweeps.get().wrapping_add(1));
             self.floor.set(self.left.get().min(self.slack()));
+            self.told.set(0);
             #[cfg(sleepy_check)]
             self.check();
         }
