@@ -111,6 +111,8 @@ pub struct Context {
     pub(super) survivors: Cell<usize>,
     /// Free bytes in swept pages that were kept for the next cycle.
     pub(super) kept_bytes: Cell<usize>,
+    /// Those of them that lie in empty pages.
+    pub(super) kept_empty_bytes: Cell<usize>,
     /// How many of them are kept.
     pub(super) keep_bytes: Cell<usize>,
     /// Bytes that marking has found alive.
@@ -183,6 +185,7 @@ impl Context {
             survivors_bytes: Cell::new(0),
             survivors: Cell::new(0),
             kept_bytes: Cell::new(0),
+            kept_empty_bytes: Cell::new(0),
             keep_bytes: Cell::new(0),
             marked_bytes: Cell::new(0),
             freed_unreported: Cell::new(0),

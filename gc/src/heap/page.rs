@@ -676,12 +676,34 @@ impl PageRef {
     /// The part of the free bytes that was ever written to. In pages of many cells.
     pub(super) fn resident_free_bytes(&self, swept: Swept) -> usize {
         let touched_bytes = (self.untouched() * UNIT_BYTES).min(PAGE_BYTES);
-        let released_bytes = self.released.get().count_ones() as usize * UNIT_BYTES;
+        let released_bytes = released_below(self.released.get(), self.untouched()) * UNIT_BYTES;
         touched_bytes.saturating_sub(released_bytes + (swept.live + swept.held) * self.cell_bytes)
     }
 
     /// Bytes of free cells that can be used at once or after taking units back.
     pub(super) fn free_bytes(&self, swept: Swept) -> usize {
         (self.cells() - swept.live - swept.held) * self.cell_bytes
+    }
+}
+
+/// How many of a page's released units lie below its first `end`: what lies above held no memory when it was released.
+fn released_below(released: u16, end: usize) -> usize {
+    let touched = !u16::MAX
+        .checked_shl(u32::try_from(end).unwrap_or(u32::MAX))
+        .unwrap_or(0);
+    (released & touched).count_ones() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_released_untouched_take_nothing_off_what_is_resident() {
+        assert_eq!(released_below(0b1111_0000_0000_0110, 12), 2);
+        assert_eq!(released_below(0b1111_0000_0000_0110, 13), 3);
+        assert_eq!(released_below(u16::MAX, PAGE_UNITS), PAGE_UNITS);
+        assert_eq!(released_below(u16::MAX, 1000), PAGE_UNITS);
+        assert_eq!(released_below(u16::MAX, 0), 0);
     }
 }

@@ -28,6 +28,9 @@ const KEPT_AT_LEAST_BYTES: usize = 128 * 1024;
 /// A program that allocates so little that no cycle was due for this long is at rest.
 const AT_REST: Duration = Duration::from_secs(5);
 
+/// Bytes of empty pages that a program at rest keeps at most, however much it has allocated since it rested.
+const KEPT_EMPTY_BYTES: usize = 512 * 1024;
+
 /// Elements dropped between two looks at the budget.
 const DROPPED_AT_A_TIME: usize = 16;
 
@@ -99,6 +102,7 @@ impl Context {
         self.survivors.set(0);
         self.survivors_bytes.set(0);
         self.kept_bytes.set(0);
+        self.kept_empty_bytes.set(0);
         // What the next cycle is likely to allocate, and at most what it may.
         let period = self.period_bytes.get();
         let likely = period + period / 4 + KEPT_AT_LEAST_BYTES;
@@ -261,11 +265,16 @@ impl Context {
             true => page.resident_free_bytes(swept),
             false => free_bytes,
         };
-        let keeps_empty =
-            self.at_rest.get() && !space.large && kept + counted_bytes <= self.keep_bytes.get();
-        if is_empty && !wanted && !keeps_empty {
-            self.free_page_of(source, space, page);
-            return false;
+        if is_empty && !wanted {
+            let kept_empty = self.kept_empty_bytes.get() + counted_bytes;
+            let keeps_empty = self.at_rest.get()
+                && !space.large
+                && fits_at_rest(kept + counted_bytes, kept_empty, self.keep_bytes.get());
+            if !keeps_empty {
+                self.free_page_of(source, space, page);
+                return false;
+            }
+            self.kept_empty_bytes.set(kept_empty);
         }
         if free_bytes == 0 {
             return false;
@@ -299,6 +308,14 @@ impl Context {
     }
 }
 
+/// Whether a program at rest keeps one more empty page, with which so many free bytes are kept, and so many of them in empty pages.
+///
+/// The last cycle's time says that the program rested before this one, and not that it has allocated little since: a burst after a pause
+/// must not leave all its pages behind.
+fn fits_at_rest(kept_bytes: usize, kept_empty_bytes: usize, keep_bytes: usize) -> bool {
+    kept_bytes <= keep_bytes && kept_empty_bytes <= KEPT_EMPTY_BYTES
+}
+
 /// The cost of sweeping a page, in pointers looked at.
 fn page_ticks(space: &Space) -> usize {
     if space.large {
@@ -317,6 +334,29 @@ mod tests {
     use super::*;
     use crate::pacing::Pacing;
     use crate::step::Budget;
+
+    /// Of so many empty pages of a program at rest, those that are kept.
+    fn kept_pages(pages: usize, keep_bytes: usize) -> usize {
+        let mut kept = 0;
+        for _ in 0..pages {
+            let bytes = (kept + 1) * PAGE_BYTES;
+            kept += usize::from(fits_at_rest(bytes, bytes, keep_bytes));
+        }
+        kept
+    }
+
+    #[test]
+    fn a_program_at_rest_keeps_its_nursery_and_not_what_a_burst_has_left() {
+        let most = KEPT_EMPTY_BYTES / PAGE_BYTES;
+        assert_eq!(kept_pages(3, 4 * PAGE_BYTES), 3);
+        assert_eq!(kept_pages(most, 40 << 20), most);
+        // A burst of 31 MiB after a pause.
+        assert_eq!(kept_pages((31 << 20) / PAGE_BYTES, 40 << 20), most);
+        assert_eq!(kept_pages(most, PAGE_BYTES), 1);
+        // Free cells in pages that are in use count as kept, but don't take the room of empty pages.
+        assert!(fits_at_rest(30 << 20, PAGE_BYTES, 40 << 20));
+        assert!(!fits_at_rest(30 << 20, PAGE_BYTES, 20 << 20));
+    }
 
     #[test]
     fn a_large_table_of_who_waits_is_freed_in_many_steps() {

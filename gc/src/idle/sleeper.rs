@@ -20,6 +20,9 @@ use crate::step::{Budget, CollectionPhase, Progress};
 ///
 /// A sleeper is what an interpreter calls instead of `poll`, `sleep`, `join` or `lock`. The call
 /// behaves like the wait that it stands for; the collector works while the event is not there.
+///
+/// What is there at once (an item in a queue, a free mutex, a thread that has ended) is taken without giving up an interpreter lock,
+/// also when others wait for that: see [`Gil`](super::Gil).
 #[derive(Debug)]
 pub struct Sleeper {
     policy: Policy,

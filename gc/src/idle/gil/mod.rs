@@ -46,6 +46,9 @@ type Appraise<T> = fn(&T) -> State;
 /// Whoever waits for something else while it has the lock does so through a sleeper: that gives the lock up, and takes what was waited
 /// for (another mutex, say) before it takes this lock again. A plain wait under the lock may be for somebody who waits for the lock.
 ///
+/// A wait whose event is there at once keeps the lock: a thread that takes items from a full queue gives it up no sooner than the queue
+/// is empty. Such a loop asks [`Gil::contended`] itself now and then, and gives way by [`Gil::bump`].
+///
 /// It is fair in that a thread is overtaken a few times at most, and spins a little before it sleeps. It does not poison: a panic
 /// under it unlocks it. It can't be locked twice by one thread.
 ///

@@ -27,13 +27,14 @@ pub(super) fn may_spin() -> bool {
 
 /// Which process has made something, or taken it over since: see [`forks`](super::super::forks).
 pub(super) struct Process {
-    /// Its generation, or [`CHANGES`](Self::CHANGES). A child stores its own with release, once all is made its own; loaded with acquire.
+    /// Its generation, or with [`CHANGES`](Self::CHANGES) that of the process that is taking it over. A child stores its own with release,
+    /// once all is made its own; loaded with acquire.
     generation: AtomicU32,
 }
 
 impl Process {
-    /// A thread is taking it over.
-    const CHANGES: u32 = u32::MAX;
+    /// A thread of the process is taking it over. In a child of that process it says nothing: the thread is not there.
+    const CHANGES: u32 = 1 << 31;
 
     pub(super) fn new() -> Self {
         Self {
@@ -43,17 +44,21 @@ impl Process {
 
     /// Calls `take_over` once in each child of a fork, and returns once that is done, by whatever thread.
     pub(super) fn once_in_each(&self, take_over: impl FnOnce()) {
-        let now = generation();
+        self.once_in(generation() & !Self::CHANGES, take_over);
+    }
+
+    /// The same, in the process of a given generation.
+    fn once_in(&self, now: u32, take_over: impl FnOnce()) {
         let mut seen = self.generation.load(Ordering::Acquire);
         while seen != now {
-            if seen == Self::CHANGES {
+            if seen == now | Self::CHANGES {
                 std::thread::yield_now();
                 seen = self.generation.load(Ordering::Acquire);
                 continue;
             }
             match self.generation.compare_exchange(
                 seen,
-                Self::CHANGES,
+                now | Self::CHANGES,
                 Ordering::Acquire,
                 Ordering::Acquire,
             ) {
@@ -114,5 +119,33 @@ impl Berth {
                 DEFAULT_UNPARK_TOKEN
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_taken_over_once_in_each_process() {
+        let process = Process {
+            generation: AtomicU32::new(3),
+        };
+        let mut taken = 0;
+        for now in [3, 4, 4, 6] {
+            process.once_in(now, || taken += 1);
+        }
+        assert_eq!(taken, 2);
+    }
+
+    #[test]
+    fn a_change_that_the_parent_was_in_does_not_stop_its_child() {
+        let process = Process {
+            generation: AtomicU32::new(4 | Process::CHANGES),
+        };
+        let mut taken = 0;
+        process.once_in(5, || taken += 1);
+        process.once_in(5, || taken += 1);
+        assert_eq!(taken, 1);
     }
 }
