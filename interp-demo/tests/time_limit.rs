@@ -38,6 +38,11 @@ fn endless_programs_are_stopped() {
         // Input.
         "io.open('/dev/zero'):read('a')",
         "for l in io.lines('/dev/zero', 1 << 20) do end",
+        // Compiling.
+        "load(('x = 1 '):rep(5e6))",
+        "load('if x then ' .. ('elseif x then '):rep(5e6) .. 'end')",
+        "load(('x = { '):rep(50) .. ('1, '):rep(1e7) .. '} ')",
+        "load(function() return 'x = 1 ' end)",
         // Loops.
         "::again:: goto again",
         "for i = 1, 1 << 60 do end",

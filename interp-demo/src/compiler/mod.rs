@@ -54,7 +54,20 @@ const MAX_DEPTH: u32 = 196;
 /// # Ok::<(), interp_demo::compiler::SyntaxError>(())
 /// ```
 pub fn compile(source: &[u8], chunk_name: &[u8]) -> std::result::Result<Arc<Proto>, SyntaxError> {
+    compile_while(source, chunk_name, &|| true)
+}
+
+/// [`compile`] for a program that may have to stop: goes on while `goes_on` says so.
+///
+/// # Errors
+/// As [`compile`], and when it was told to stop.
+pub fn compile_while(
+    source: &[u8],
+    chunk_name: &[u8],
+    goes_on: &dyn Fn() -> bool,
+) -> std::result::Result<Arc<Proto>, SyntaxError> {
     let mut compiler = Compiler::new(source, chunk_name);
+    compiler.lexer.set_goes_on(goes_on);
     compiler
         .main_function()
         .map(Arc::new)

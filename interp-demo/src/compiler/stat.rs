@@ -128,8 +128,10 @@ impl Compiler<'_> {
         self.statements()?;
         self.leave_block()?;
         if matches!(self.token(), Token::Else | Token::ElseIf) {
-            let escape = JumpList::of(self.jump());
-            self.join(escapes, escape)?;
+            // The new jump leads to the others: the list may be long, and is walked only once then.
+            let mut escape = JumpList::of(self.jump());
+            self.join(&mut escape, *escapes)?;
+            *escapes = escape;
         }
         self.patch_here(skip)
     }

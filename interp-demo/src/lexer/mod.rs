@@ -20,6 +20,9 @@ pub type Result<T> = std::result::Result<T, Box<SyntaxError>>;
 /// The last line number that is counted.
 const MAX_LINE: u32 = i32::MAX as u32;
 
+/// After so many tokens the lexer asks whether to read on: some 50 µs.
+const TOKENS: u32 = 1 << 10;
+
 /// Reads tokens from a source text.
 pub struct Lexer<'s> {
     source: &'s [u8],
@@ -36,6 +39,10 @@ pub struct Lexer<'s> {
     /// All names and strings met so far.
     pub symbols: Symbols,
     chunk_name: &'s [u8],
+    /// Asked now and then whether to read on.
+    goes_on: &'s dyn Fn() -> bool,
+    /// Tokens until it is asked again.
+    tokens_left: u32,
 }
 
 impl<'s> Lexer<'s> {
@@ -52,15 +59,29 @@ impl<'s> Lexer<'s> {
             last_line: 1,
             symbols: Symbols::default(),
             chunk_name,
+            goes_on: &|| true,
+            tokens_left: TOKENS,
         }
+    }
+
+    /// Reads on only while `goes_on` says so.
+    pub fn set_goes_on(&mut self, goes_on: &'s dyn Fn() -> bool) {
+        self.goes_on = goes_on;
     }
 
     /// Goes on to the next token.
     ///
     /// # Errors
-    /// When the bytes are no token.
+    /// When the bytes are no token, or when it is told to stop.
     pub fn advance(&mut self) -> Result<()> {
         self.last_line = self.line;
+        self.tokens_left -= 1;
+        if self.tokens_left == 0 {
+            self.tokens_left = TOKENS;
+            if !(self.goes_on)() {
+                return Err(self.error(b"reading was stopped", None));
+            }
+        }
         self.current = match self.ahead.take() {
             Some(lexeme) => lexeme,
             None => self.scan()?,

@@ -33,6 +33,7 @@ pub use self::wait::Waiter;
 pub use self::watched::WatchedArena;
 use self::worker::Worker;
 use crate::stats::Stats;
+use crate::vm::closure::Closure;
 use crate::vm::roster::MAIN;
 use crate::vm::{Ctx, State, Value};
 
@@ -234,7 +235,7 @@ impl Runtime {
     pub fn do_string(&mut self, source: &[u8], chunk_name: &[u8]) -> End {
         self.call(|ctx| {
             let env = ctx.state.globals().into();
-            let function = ctx.load(source, chunk_name, env)?;
+            let function = load(ctx, source, chunk_name, env)?;
             Ok((function.into(), Vec::new()))
         })
     }
@@ -248,7 +249,7 @@ impl Runtime {
         self.call(|ctx| {
             let env = ctx.state.globals().into();
             let text = crate::compiler::file_text(&source);
-            let function = ctx.load(text, &chunk_name, env)?;
+            let function = load(ctx, text, &chunk_name, env)?;
             let args = match (arguments, ctx.state.globals().get_name(ctx, "arg")) {
                 (Arguments::None, _) => Vec::new(),
                 (Arguments::Global, Value::Table(arg)) => {
@@ -305,6 +306,19 @@ impl Drop for Runtime {
         worker.shared.set_closing();
         worker.enter(|ctx| ctx.rouse_all());
     }
+}
+
+/// A chunk's function; else the message of the syntax error, or of why the program is to stop.
+fn load<'gc>(
+    ctx: Ctx<'gc>,
+    source: &[u8],
+    chunk_name: &[u8],
+    env: Value<'gc>,
+) -> Result<Closure<'gc>, Value<'gc>> {
+    ctx.load(source, chunk_name, env).or_else(|message| {
+        look(ctx).map_err(|error| error.value())?;
+        Err(message)
+    })
 }
 
 /// A file's content and the name of its chunk.

@@ -51,6 +51,7 @@ fn read_piece<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         let piece = call.result(0);
         call.truncate(PIECES + 1);
         if call.outcome() == Outcome::Failed {
+            call.ctx.look()?;
             return call.ret(&[Value::Nil, piece]);
         }
         let Value::UserData(pieces) = call.get(PIECES) else {
@@ -109,7 +110,10 @@ fn finish<'gc>(
     }
     match compile(call.ctx, source, name, environment) {
         Ok(function) => call.ret1(function),
-        Err(message) => call.ret(&[Value::Nil, message]),
+        Err(message) => {
+            call.ctx.look()?;
+            call.ret(&[Value::Nil, message])
+        }
     }
 }
 
@@ -190,6 +194,9 @@ pub(super) fn dofile<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             call.push(function.into());
             call.tail_call_top(0)
         }
-        Err(message) => Err(crate::vm::error::Error::new(message)),
+        Err(message) => {
+            call.ctx.look()?;
+            Err(crate::vm::error::Error::new(message))
+        }
     }
 }

@@ -192,6 +192,9 @@ fn searcher_lua<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         Ok((source, chunk_name)) => compile(call.ctx, &source, &chunk_name, globals),
         Err(message) => Err(call.ctx.string(&message)),
     };
+    if loaded.is_err() {
+        call.ctx.look()?;
+    }
     match loaded {
         Ok(function) => {
             let file = call.ctx.string(&file);

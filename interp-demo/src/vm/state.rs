@@ -397,7 +397,7 @@ impl<'gc> Ctx<'gc> {
     ///
     /// # Errors
     ///
-    /// The message of a syntax error.
+    /// The message of a syntax error. If the program [is to stop](Ctx::is_to_stop), compiling ends with an error, too.
     pub fn load(
         self,
         source: &[u8],
@@ -407,7 +407,7 @@ impl<'gc> Ctx<'gc> {
         let compiled = if crate::dump::is_binary(source) {
             crate::dump::load(source, chunk_name)
         } else {
-            crate::compiler::compile(source, chunk_name)
+            crate::compiler::compile_while(source, chunk_name, &|| !self.is_to_stop())
         };
         match compiled {
             Ok(proto) => match Function::new(self, &proto) {
