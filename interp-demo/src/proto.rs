@@ -87,6 +87,35 @@ pub struct Proto {
 }
 
 impl Proto {
+    /// How many bytes it takes, without the functions inside it, but with what the virtual machine keeps beside it.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        /// What stands before shared text, and its allocation rounded up.
+        const TEXT_BYTES: usize = 24;
+        /// A value of the virtual machine.
+        const VALUE_BYTES: usize = 16;
+        let text = |text: &Arc<[u8]>| text.len() + TEXT_BYTES;
+        let constants = self.constants.iter().map(|constant| match constant {
+            Constant::Str(v) => text(v),
+            _ => 0,
+        });
+        // All functions of a chunk share its name.
+        let source = if self.line_defined == 0 {
+            text(&self.source)
+        } else {
+            0
+        };
+        size_of::<Proto>()
+            + size_of_val::<[Instruction]>(&self.code)
+            + size_of_val::<[u32]>(&self.lines)
+            + self.constants.len() * (size_of::<Constant>() + VALUE_BYTES)
+            + constants.sum::<usize>()
+            + self.protos.len() * 2 * size_of::<usize>()
+            + self.upvalues.len() * (size_of::<UpvalueDesc>() + TEXT_BYTES)
+            + self.loc_vars.len() * (size_of::<LocVar>() + TEXT_BYTES)
+            + source
+    }
+
     /// The line of instruction `pc`, if it is known.
     #[must_use]
     pub fn line(&self, pc: usize) -> Option<u32> {

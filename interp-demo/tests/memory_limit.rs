@@ -4,6 +4,20 @@ use interp_demo::runtime::{End, Options, Runtime};
 
 const LIMIT_BYTES: usize = 20 << 20;
 
+/// A program under a limit.
+fn run(source: &str) {
+    let mut runtime = Runtime::new(Options {
+        memory_limit_bytes: Some(LIMIT_BYTES),
+        ..Options::default()
+    });
+    match runtime.do_string(source.as_bytes(), b"=test") {
+        End::Done => {}
+        end => panic!("{source}: {end:?}"),
+    }
+    assert_eq!(runtime.verify(), Ok(()), "{source}");
+    runtime.close();
+}
+
 #[test]
 fn whatever_asks_for_too_much_is_told() {
     for program in [
@@ -41,10 +55,6 @@ fn whatever_asks_for_too_much_is_told() {
         "local function f(n) return 1 + f(n + 1) end return f(1)",
         "local function f() local a <close> = setmetatable({}, { __close = function() end }) return f(), 1 end f()",
     ] {
-        let mut runtime = Runtime::new(Options {
-            memory_limit_bytes: Some(LIMIT_BYTES),
-            ..Options::default()
-        });
         let source = format!(
             "local ok, message = pcall(load([==[{program}]==]))
              assert(not ok, 'there is room')
@@ -54,11 +64,22 @@ fn whatever_asks_for_too_much_is_told() {
              for i = 1, 1000 do t[i] = {{ i }} end
              assert(#('x'):rep(1e6):upper() == 1e6)"
         );
-        match runtime.do_string(source.as_bytes(), b"=test") {
-            End::Done => {}
-            end => panic!("{program}: {end:?}"),
-        }
-        assert_eq!(runtime.verify(), Ok(()), "{program}");
-        runtime.close();
+        run(&source);
     }
+}
+
+#[test]
+fn what_is_outside_of_the_heap_counts() {
+    let source = "local t, n = {}, 0
+        local ok, message = pcall(function()
+            for i = 1, 1e6 do
+                t[i] = load('local a, b, c = 1, 2, 3 return function() return a + b + c + ' .. i .. ' end') or error('not enough memory', 0)
+                n = i
+            end
+        end)
+        assert(not ok and message == 'not enough memory', message)
+        assert(n < 40000, n)
+        t = nil
+        for i = 1, 30000 do assert(load('return ' .. i)) end";
+    run(source);
 }

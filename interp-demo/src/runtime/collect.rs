@@ -146,6 +146,15 @@ impl Worker<'_> {
                 self.run_finalizers(u32::MAX);
                 Answer::Done
             }
+            GcRequest::Room => {
+                self.collect(GcRequest::Full);
+                let metrics = self.arena.metrics();
+                let pacing = metrics.pacing();
+                // So much may be allocated before the next cycle.
+                let sleep_bytes = metrics.heap_bytes() as f64 * pacing.sleep_factor;
+                metrics.adjust_debt(sleep_bytes + pacing.min_sleep as f64);
+                Answer::Done
+            }
             GcRequest::Step(kib) => {
                 let bytes = match kib {
                     0 => BASIC_STEP_BYTES,
@@ -323,7 +332,7 @@ impl Worker<'_> {
                 }
                 Next::Collect => {
                     // No finalizer begins while one runs.
-                    self.collect(GcRequest::Full);
+                    self.collect(GcRequest::Room);
                     Served::Answered
                 }
                 Next::Serve if self.is_not_to_wait() => return false,

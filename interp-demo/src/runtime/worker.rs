@@ -123,7 +123,7 @@ impl<'g> Worker<'g> {
             match next {
                 Next::Look => trouble = self.safe_point(),
                 Next::Collect => {
-                    self.collect(GcRequest::Full);
+                    self.collect(GcRequest::Room);
                 }
                 Next::Serve if self.is_not_to_wait() => trouble = self.stopped(),
                 Next::Serve => {

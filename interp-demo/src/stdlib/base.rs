@@ -14,15 +14,12 @@ const FUNCTIONS: Functions = &[
     ("dofile", load::dofile),
     ("error", error),
     ("getmetatable", getmetatable),
-    ("load", load::load),
     ("loadfile", load::loadfile),
     ("pcall", pcall),
     ("print", print),
     ("rawequal", rawequal),
     ("rawget", rawget),
     ("rawlen", rawlen),
-    ("rawset", rawset),
-    ("select", select),
     ("setmetatable", setmetatable),
     ("tonumber", tonumber),
     ("tostring", tostring),
@@ -31,9 +28,13 @@ const FUNCTIONS: Functions = &[
     ("xpcall", xpcall),
 ];
 
+/// What changes nothing before it fails for want of memory.
+const REPEATABLE: Functions = &[("load", load::load), ("rawset", rawset), ("select", select)];
+
 pub(super) fn open(ctx: Ctx<'_>) {
     let globals = ctx.state.globals();
     fill(ctx, globals, FUNCTIONS);
+    super::fill_repeatable(ctx, globals, REPEATABLE);
     // The iterators that `pairs` and `ipairs` return are always the same functions.
     let next = Native::with_role(ctx, "next", next, Role::Next);
     let pairs = Native::with_upvalues(ctx, "pairs", pairs, &[next.into()]);

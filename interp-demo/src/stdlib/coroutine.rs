@@ -9,17 +9,16 @@ use crate::vm::value::Value;
 
 const FUNCTIONS: Functions = &[
     ("close", close),
-    ("create", create),
     ("isyieldable", isyieldable),
     ("resume", resume),
     ("running", running),
     ("status", status),
-    ("wrap", wrap),
     ("yield", yield_),
 ];
 
 pub(super) fn open(ctx: Ctx<'_>) {
-    register(ctx, "coroutine", FUNCTIONS);
+    let library = register(ctx, "coroutine", FUNCTIONS);
+    super::fill_repeatable(ctx, library, &[("create", create), ("wrap", wrap)]);
 }
 
 fn check_thread<'gc>(call: &mut Call<'gc>) -> Result<Thread<'gc>, Error<'gc>> {

@@ -110,6 +110,10 @@ fn finish<'gc>(
     }
     match compile(call.ctx, source, name, environment) {
         Ok(function) => call.ret1(function),
+        // A second attempt returns it like any other.
+        Err(message) if call.ctx.is_no_memory(message) && call.is_repeatable() => {
+            Err(call.ctx.out_of_memory())
+        }
         Err(message) => {
             call.ctx.look()?;
             call.ret(&[Value::Nil, message])

@@ -34,7 +34,7 @@ mod timer;
 mod utf8;
 mod waiting;
 
-use crate::vm::native::{Native, NativeFn};
+use crate::vm::native::{Native, NativeFn, Role};
 use crate::vm::state::Ctx;
 use crate::vm::table::Table;
 use crate::vm::value::Value;
@@ -77,6 +77,14 @@ pub(crate) fn tostring<'gc>(ctx: Ctx<'gc>) -> Value<'gc> {
 fn fill<'gc>(ctx: Ctx<'gc>, table: Table<'gc>, functions: Functions) {
     for &(name, function) in functions {
         table.set_name(ctx, name, Native::new(ctx, name, function));
+    }
+}
+
+/// As [`fill`], with functions that change nothing before they fail for want of memory ([`Role::Repeatable`]).
+fn fill_repeatable<'gc>(ctx: Ctx<'gc>, table: Table<'gc>, functions: Functions) {
+    for &(name, function) in functions {
+        let native = Native::with_role(ctx, name, function, Role::Repeatable);
+        table.set_name(ctx, name, native);
     }
 }
 

@@ -4,9 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::vm::error::Error;
-use crate::vm::native::{Call, NativeFn, NativeResult};
 use crate::vm::state::Ctx;
-use crate::vm::suspend::{GcRequest, Suspend};
 
 /// The limit in bytes. It publishes nothing but itself, so relaxed order is enough.
 static LIMIT_BYTES: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -36,29 +34,4 @@ pub(super) fn make<'gc>(
     } else {
         Err(ctx.out_of_memory())
     }
-}
-
-/// Does what `native` does; if there is no memory for it, has everything collected and does it once more. For natives
-/// that change nothing before they fail and leave their arguments alone; `again` is to call [`second_attempt`].
-pub(super) fn attempt<'gc>(
-    call: &mut Call<'gc>,
-    native: NativeFn,
-    again: NativeFn,
-) -> NativeResult<'gc> {
-    let args = call.len();
-    match native(call) {
-        Err(error) if call.ctx.is_out_of_memory(error) => {
-            call.ctx.state.told_of_memory.set(false);
-            call.truncate(args);
-            call.suspend(Suspend::Collect(GcRequest::Full), again)
-        }
-        result => result,
-    }
-}
-
-/// The end of [`attempt`].
-pub(super) fn second_attempt<'gc>(call: &mut Call<'gc>, native: NativeFn) -> NativeResult<'gc> {
-    // Whether the host could collect does not matter.
-    let _ = call.answer();
-    native(call)
 }

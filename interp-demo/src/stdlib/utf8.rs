@@ -19,7 +19,8 @@ const FUNCTIONS: Functions = &[
 const CHAR_PATTERN: &[u8] = b"[\0-\x7F\xC2-\xFD][\x80-\xBF]*";
 
 pub(super) fn open(ctx: Ctx<'_>) {
-    let library = register(ctx, "utf8", FUNCTIONS);
+    let library = register(ctx, "utf8", &[]);
+    super::fill_repeatable(ctx, library, FUNCTIONS);
     library.set_name(ctx, "charpattern", ctx.string(CHAR_PATTERN));
 }
 

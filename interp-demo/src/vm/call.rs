@@ -10,7 +10,7 @@ use super::error::Error;
 use super::finish::finish_op;
 use super::frame::{ALL_RESULTS, Flags, Frame};
 use super::hooks;
-use super::native::{Back, Call, Flow, Guard, Native, NativeFn, Outcome, Pending};
+use super::native::{Back, Call, Flow, Guard, Native, NativeFn, NativeResult, Outcome, Pending};
 use super::state::Ctx;
 use super::thread::Thread;
 use super::unwind;
@@ -130,12 +130,29 @@ fn call_native<'gc>(
         other => {
             let frame = Frame::native(func, call.top, results, flags);
             thread.frames().push(frame);
-            match other {
-                Ok(Flow::Pending) if !call.overflow => pend(ctx, thread, &mut call),
-                Ok(_) => Err(call.failure(None)),
-                Err(error) => Err(call.failure(Some(error))),
+            let error = match other {
+                Ok(Flow::Pending) if !call.overflow => return pend(ctx, thread, &mut call),
+                Ok(_) => call.failure(None),
+                Err(error) => call.failure(Some(error)),
+            };
+            if !call.is_repeatable() {
+                return Err(error);
+            }
+            // Without what it has pushed.
+            call = Call::new(ctx, thread, func + 1, top);
+            match call.or_again(Err(error), call.len(), call_again) {
+                Ok(_) => pend(ctx, thread, &mut call),
+                Err(error) => Err(error),
             }
         }
+    }
+}
+
+/// The second attempt of a native for whose first there was no memory.
+fn call_again<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    match call.function() {
+        Value::Native(native) => native.function()(call),
+        _ => call.ret0(),
     }
 }
 

@@ -17,6 +17,7 @@ use sleepy_gc::collections::GcTail;
 use sleepy_gc::{Collect, Gc};
 
 use super::error::Error;
+use super::external::External;
 use super::state::Ctx;
 use super::string::{LuaStr, SHORT_MAX};
 use super::thread::Thread;
@@ -33,6 +34,7 @@ pub struct Function<'gc> {
     functions: Box<[Gc<'gc, Function<'gc>>]>,
     max_stack: u8,
     num_params: u8,
+    _external: External,
 }
 
 // SAFETY: both arrays of pointers are traced and never change; the destructor touches neither's targets.
@@ -92,6 +94,7 @@ impl<'gc> Function<'gc> {
             functions,
             max_stack: proto.max_stack,
             num_params: proto.num_params,
+            _external: External::new(ctx, proto.bytes()),
             proto: Arc::clone(proto),
         };
         Gc::try_new(ctx.mc, function).ok()

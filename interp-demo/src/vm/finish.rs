@@ -66,7 +66,10 @@ pub(super) fn finish_op<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<After
                 let count = (*frame).aux2;
                 let first = register(i.a());
                 thread.stack_set(first + count - 2, thread.stack_get(top));
-                return concat(ctx, thread, first, count - 1);
+                return concat(ctx, thread, first, count - 1).inspect_err(|_| {
+                    // It can't begin anew: the method's result is in the place of its operands.
+                    ctx.state.retrying.set(true);
+                });
             }
             Op::Close => (*frame).pc = (*frame).pc.sub(1),
             Op::Return => {

@@ -17,6 +17,7 @@ pub mod debug;
 mod describe;
 pub mod error;
 mod execute;
+mod external;
 mod finalize;
 mod finish;
 mod frame;

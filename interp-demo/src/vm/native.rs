@@ -41,7 +41,7 @@ use sleepy_gc::{Collect, Gc};
 
 use super::error::Error;
 use super::state::Ctx;
-use super::suspend::Suspend;
+use super::suspend::{GcRequest, Suspend};
 use super::thread::Thread;
 use super::value::Value;
 
@@ -152,6 +152,8 @@ pub struct Call<'gc> {
     pub(super) base: u32,
     /// Stack index above the last slot.
     pub(super) top: u32,
+    /// Stack index above the slots that are as they were at first.
+    intact: u32,
     /// Stack index of the first result of a callback.
     pub(super) results_at: u32,
     pub(super) outcome: Outcome,
@@ -172,6 +174,7 @@ impl<'gc> Call<'gc> {
             thread,
             base,
             top,
+            intact: top,
             results_at: top,
             outcome: Outcome::Done,
             framed: false,
@@ -245,7 +248,9 @@ impl<'gc> Call<'gc> {
             self.push(Value::Nil);
         }
         if i < self.len() {
-            self.thread.stack_set(self.base + i as u32, value);
+            let at = self.base + i as u32;
+            self.intact = self.intact.min(at);
+            self.thread.stack_set(at, value);
         }
     }
 
@@ -279,6 +284,7 @@ impl<'gc> Call<'gc> {
             return Value::Nil;
         }
         self.top -= 1;
+        self.intact = self.intact.min(self.top);
         self.thread.stack_get(self.top)
     }
 
@@ -288,6 +294,7 @@ impl<'gc> Call<'gc> {
             self.push(Value::Nil);
         }
         self.top = self.top.min(self.base + len as u32);
+        self.intact = self.intact.min(self.top);
     }
 
     /// Puts `value` into slot `i` and moves the slots from `i` on up by one.
@@ -489,6 +496,34 @@ impl<'gc> Call<'gc> {
         Ok(Flow::Pending)
     }
 
+    /// Whether the native may be called once more, if there is no memory for it: this is its first call, and its arguments are
+    /// what they were.
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        let role = match self.function() {
+            Value::Native(native) => native.role(),
+            _ => Role::Plain,
+        };
+        role == Role::Repeatable && !self.framed && self.intact == self.results_at
+    }
+
+    /// Returns `result`; if that is want of memory, for the first time, has everything collected instead, and `again` goes on
+    /// with the first `slots` slots. What was done until then must be what `again` expects; the answer concerns nobody.
+    pub fn or_again(
+        &mut self,
+        result: NativeResult<'gc>,
+        slots: usize,
+        again: NativeFn,
+    ) -> NativeResult<'gc> {
+        match result {
+            Err(error) if self.ctx.begin_retry(error) => {
+                self.truncate(slots);
+                self.suspend(Suspend::Collect(GcRequest::Room), again)
+            }
+            result => result,
+        }
+    }
+
     /// In the continuation of [`Call::suspend`]: what the host answered.
     #[must_use]
     pub fn answer(&mut self) -> super::suspend::Answer {
@@ -507,15 +542,17 @@ pub struct NativeHeader {
     role: Role,
 }
 
-/// Iterators that the interpreter's loop does by itself, where nothing can tell the difference.
+/// What the interpreter knows of a native: iterators it does by itself in its loops, where nothing can tell the difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// None of them.
+    /// Nothing.
     Plain,
     /// `next`.
     Next,
     /// What `ipairs` returns.
     NextIndex,
+    /// It changes nothing before it fails for want of memory, so it may be called once more after a collection.
+    Repeatable,
 }
 
 // SAFETY: a header holds no pointer into the arena.
@@ -577,7 +614,7 @@ impl<'gc> Native<'gc> {
         }))
     }
 
-    /// A function value that plays a role in generic loops.
+    /// A function value that the interpreter knows something of.
     #[must_use]
     pub fn with_role(
         ctx: Ctx<'gc>,
@@ -595,7 +632,7 @@ impl<'gc> Native<'gc> {
         }))
     }
 
-    /// Its role in generic loops.
+    /// What the interpreter knows of it.
     #[inline(always)]
     #[must_use]
     pub fn role(self) -> Role {

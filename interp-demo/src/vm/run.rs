@@ -14,8 +14,7 @@ use crate::opcode::Op;
 pub enum Exit<'gc> {
     /// The collector may be owed work, or limits are to be looked at. Run again.
     SafePoint,
-    /// There was no memory for a table's growth. Collect, and run again: the instruction is done once more, and fails if
-    /// that does not help.
+    /// There was no memory for an instruction. Collect, and run again: it is done once more, and fails if that does not help.
     ShortOfMemory,
     /// The state holds a request to the host. Answer it, and run again.
     Request,
@@ -96,28 +95,39 @@ pub fn run<'gc>(ctx: Ctx<'gc>) -> Exit<'gc> {
     }
 }
 
-/// If a table could not grow, and that is not a second attempt: goes back to the instruction that wanted it to.
+/// If there was no memory for an instruction that has changed nothing, and that is not a second attempt: goes back to it.
 fn prepare_retry<'gc>(ctx: Ctx<'gc>, error: Error<'gc>) -> bool {
     let thread = ctx.current();
-    // A hook would see the instruction twice.
-    if !ctx.is_out_of_memory(error) || thread.is_hooked() {
-        return false;
-    }
     // SAFETY: the frame on top; nothing changes the frames while the reference is in use.
     let frame = unsafe { &mut *thread.frame() };
-    if !frame.is_lua() {
+    // A hook would see the instruction twice.
+    if !frame.is_lua() || thread.is_hooked() || !ctx.is_out_of_memory(error) {
         return false;
     }
-    let failed = frame.pc.wrapping_sub(1);
-    // SAFETY: what fails has stored its place first, so the cursor stands behind the instruction that has failed.
-    let op = unsafe { *failed }.op();
-    // These change nothing before they fail.
-    let growth = matches!(op, Op::SetTabUp | Op::SetTable | Op::SetI | Op::SetField);
-    if !growth || ctx.state.retrying.replace(!ctx.state.retrying.get()) {
+    // SAFETY: what fails has stored its place first, so the cursor stands behind the instruction that has failed, or behind
+    // the operand that follows it.
+    let failed = unsafe {
+        match (*frame.pc.sub(1)).op() {
+            Op::ExtraArg => frame.pc.sub(2),
+            _ => frame.pc.sub(1),
+        }
+    };
+    // SAFETY: as above.
+    let instruction = unsafe { *failed };
+    let repeatable = match instruction.op() {
+        Op::SetTabUp | Op::SetTable | Op::SetI | Op::SetField | Op::NewTable | Op::SetList => true,
+        Op::Concat | Op::Vararg | Op::VarargPrep => true,
+        // Unless a `__call` method was put below the callee.
+        Op::Call => {
+            let args_end = frame.base + u32::from(instruction.a()) + u32::from(instruction.b());
+            instruction.b() != 0 && thread.top() == args_end
+        }
+        _ => false,
+    };
+    if !repeatable || !ctx.begin_retry(error) {
         return false;
     }
     frame.pc = failed;
-    ctx.state.told_of_memory.set(false);
     thread.set_live(ctx, unwind::stack_end(thread));
     true
 }

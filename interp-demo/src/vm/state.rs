@@ -62,8 +62,8 @@ pub struct State<'gc> {
     pub(crate) hard_limit_bytes: Cell<usize>,
     /// Whether a string could not be made since the host looked last ([`Ctx::string`]).
     pub(crate) lost_string: Cell<bool>,
-    /// Whether an instruction is done once more, after a collection, as there was no memory for it. Over at the next safe
-    /// point.
+    /// Whether an instruction or a native is done once more, after a collection, as there was no memory for it. Over at the
+    /// next safe point.
     pub(super) retrying: Cell<bool>,
     /// Whether a coroutine has ended whose end is to be told ([`Thread::tell_end`]) since the host looked last.
     pub(crate) has_told_end: Cell<bool>,
@@ -346,9 +346,20 @@ impl<'gc> Ctx<'gc> {
         Error::raw(self.state.no_memory.into())
     }
 
+    /// Whether what has failed with `error` is to be done once more after a collection: if there was no memory for it, and this
+    /// was the first attempt.
+    pub(super) fn begin_retry(self, error: Error<'gc>) -> bool {
+        let retrying = &self.state.retrying;
+        if !self.is_out_of_memory(error) || retrying.replace(!retrying.get()) {
+            return false;
+        }
+        self.state.told_of_memory.set(false);
+        true
+    }
+
     /// Whether it is the error of [`Ctx::out_of_memory`].
     pub(crate) fn is_out_of_memory(self, error: Error<'gc>) -> bool {
-        error.is_raw() && error.value().raw_equals(self.state.no_memory.into())
+        error.is_raw() && self.is_no_memory(error.value())
     }
 
     /// The error of a stack that can't grow.
@@ -363,6 +374,11 @@ impl<'gc> Ctx<'gc> {
     #[must_use]
     pub fn heap_bytes(self) -> usize {
         self.mc.heap_bytes()
+    }
+
+    /// Whether a value is the message of [`Ctx::out_of_memory`].
+    pub(crate) fn is_no_memory(self, message: Value<'gc>) -> bool {
+        message.raw_equals(self.state.no_memory.into())
     }
 
     /// What a native has asked of the host.

@@ -69,6 +69,8 @@ pub trait CustomWait: Send {
 pub enum GcRequest {
     /// A full cycle, with all finalizers. Answered with [`Answer::Done`].
     Full,
+    /// As `Full`, for room for what is to be done once more: the next safe point is due soon, and ends that attempt.
+    Room,
     /// A step of so many KiB (0: a basic one). Answered with [`Answer::Ready`]: whether a cycle ended.
     Step(usize),
     /// Automatic collection off. Answered with [`Answer::Done`].

@@ -6,6 +6,7 @@ use std::cell::{Cell, RefCell, RefMut};
 use sleepy_gc::collect::Trace;
 use sleepy_gc::{Collect, Gc};
 
+use super::external::External;
 use super::state::Ctx;
 use super::table::Table;
 use super::value::Value;
@@ -22,6 +23,8 @@ pub struct UserDataBody<'gc> {
     data: RefCell<Box<dyn Any + Send>>,
     /// Whether the object is registered for finalization.
     finalizable: Cell<bool>,
+    /// The data's own bytes.
+    _external: External,
 }
 
 // SAFETY: both places that hold pointers are traced, every store to them runs a barrier (the setters below), and
@@ -58,6 +61,7 @@ impl<'gc> UserData<'gc> {
                 user_value: Cell::new(Value::Nil),
                 data: RefCell::new(Box::new(data)),
                 finalizable: Cell::new(false),
+                _external: External::new(ctx, size_of::<T>()),
             },
         ))
     }

@@ -79,7 +79,9 @@ pub(super) fn read_formats<'gc>(call: &mut Call<'gc>, stream: &Shared) -> Native
             }
             Ok(Outcome::Wait) => return wait(call, stream),
             Err(Failure::System(error)) => return fail(call, &error),
-            Err(Failure::Lua(error)) => return Err(error),
+            Err(Failure::Lua(error)) => {
+                return call.or_again(Err(error), call.len(), read);
+            }
         };
         call.push(value);
         call.state += 1;

@@ -33,7 +33,8 @@ pub(super) fn format<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
                         let args = call.results();
                         call.truncate(args);
                         call.set(call.state as usize, text);
-                        self::format(call)
+                        let result = self::format(call);
+                        call.or_again(result, args, self::format)
                     });
                 }
             }

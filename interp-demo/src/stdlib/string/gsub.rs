@@ -103,6 +103,7 @@ fn finish<'gc>(call: &mut Call<'gc>, progress: &mut Progress) -> NativeResult<'g
     } else {
         let (subject, _) = subject_and_pattern(call);
         progress.out.extend_from_slice(&subject[progress.copied..]);
+        progress.copied = subject.len();
         call.ctx.try_string(&progress.out)?
     };
     call.ret(&[result, count])
@@ -146,7 +147,8 @@ fn replace_by_callback<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             .next_match(&mut matcher, subject)
             .map_err(|error| raise(call, error))?;
         let Some((start, end)) = found else {
-            return finish(call, &mut progress);
+            let result = finish(call, &mut progress);
+            return call.or_again(result, PROGRESS + 1, replace_by_callback);
         };
         drop(progress);
         let replacement = call.get(REPLACEMENT);

@@ -15,6 +15,7 @@ use crate::vm::value::{Type, Value};
 /// The longest string that a function of this library makes on purpose.
 pub(super) const MAX_BYTES: usize = i32::MAX as usize;
 
+/// All of them change nothing but what they make.
 const FUNCTIONS: Functions = &[
     ("byte", byte),
     ("char", char),
@@ -36,7 +37,8 @@ const FUNCTIONS: Functions = &[
 ];
 
 pub(super) fn open(ctx: Ctx<'_>) {
-    let library = register(ctx, "string", FUNCTIONS);
+    let library = register(ctx, "string", &[]);
+    super::fill_repeatable(ctx, library, FUNCTIONS);
     let metatable = Table::new(ctx);
     super::fill(ctx, metatable, arith::METHODS);
     metatable.set_name(ctx, "__index", library);
@@ -103,10 +105,6 @@ fn reverse<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn rep<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    room::attempt(call, repeat, |call| room::second_attempt(call, repeat))
-}
-
-fn repeat<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let text = call.check_str(0)?.as_bytes();
     let count = call.check_int(1)?;
     let separator = call.opt_str(2)?.map_or(&b""[..], |text| text.as_bytes());

@@ -15,18 +15,19 @@ use crate::vm::state::Ctx;
 use crate::vm::table::Table;
 use crate::vm::value::Value;
 
-const FUNCTIONS: Functions = &[
+const FUNCTIONS: Functions = &[("move", move_), ("remove", remove), ("sort", sort::sort)];
+
+/// What comes first in these is what may fail.
+const REPEATABLE: Functions = &[
     ("concat", concat),
     ("insert", insert),
-    ("move", move_),
     ("pack", pack),
-    ("remove", remove),
-    ("sort", sort::sort),
     ("unpack", unpack),
 ];
 
 pub(super) fn open(ctx: Ctx<'_>) {
-    register(ctx, "table", FUNCTIONS);
+    let library = register(ctx, "table", FUNCTIONS);
+    super::fill_repeatable(ctx, library, REPEATABLE);
 }
 
 /// What a list operation does to its argument.
@@ -241,10 +242,6 @@ fn unpack<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn concat<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    room::attempt(call, join, |call| room::second_attempt(call, join))
-}
-
-fn join<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let list = check_list(call, 0, READ_LEN)?;
     call.opt_str(1)?;
     let List::Plain(table) = list else {

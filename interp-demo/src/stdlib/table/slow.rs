@@ -361,7 +361,8 @@ fn gather<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     }
     if purpose == Use::Concat as i64 {
         let shown = int_at(call, gathering::FIRST);
-        return concat_plain(call, list, extra, (1, count), shown);
+        let result = concat_plain(call, list, extra, (1, count), shown);
+        return call.or_again(result, gathering::SLOTS, gather);
     }
     if !call.reserve(count as usize) {
         return Err(call.error("too many results to unpack"));
