@@ -130,19 +130,24 @@ impl Worker<'_> {
         });
     }
 
+    /// A whole cycle, with all that died before it; no finalizer runs.
+    fn collect_fully(&mut self) {
+        self.follow_late_modes();
+        self.arena.forced(|arena| {
+            if arena.has_work() {
+                // What has died since the cycle under way began is not its business.
+                arena.finish_cycle();
+            }
+            arena.start_cycle();
+            arena.finish_cycle();
+        });
+        self.enter(|ctx| ctx.give_back_nils());
+    }
+
     pub(super) fn collect(&mut self, request: GcRequest) -> Answer {
         match request {
             GcRequest::Full => {
-                self.follow_late_modes();
-                self.arena.forced(|arena| {
-                    if arena.has_work() {
-                        // What has died since the cycle under way began is not its business.
-                        arena.finish_cycle();
-                    }
-                    arena.start_cycle();
-                    arena.finish_cycle();
-                });
-                self.enter(|ctx| ctx.give_back_nils());
+                self.collect_fully();
                 self.run_finalizers(u32::MAX);
                 Answer::Done
             }
@@ -219,7 +224,12 @@ impl Worker<'_> {
         if self.arena.metrics().heap_bytes() <= limit.max(self.arena.control.tolerated_bytes) {
             return false;
         }
+        let finalized = self.arena.seen().finalizers;
         self.collect(GcRequest::Full);
+        if self.arena.seen().finalizers != finalized {
+            // What finalizers have made, and what was finalized, is garbage now.
+            self.collect_fully();
+        }
         let heap_bytes = self.arena.metrics().heap_bytes();
         if heap_bytes <= limit {
             self.arena.control.tolerated_bytes = 0;

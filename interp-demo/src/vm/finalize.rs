@@ -9,7 +9,7 @@ use super::native::Native;
 use super::roster::NOBODY;
 use super::state::Ctx;
 use super::table::{Table, TableBody};
-use super::thread::Thread;
+use super::thread::{Status, Thread};
 use super::userdata::{UserData, UserDataBody};
 use super::value::Value;
 use crate::opcode::Event;
@@ -84,6 +84,14 @@ impl<'gc> Ctx<'gc> {
         }
         if let Some(interrupted) = self.state.interrupted.take() {
             self.state.set_current(self, interrupted);
+        }
+        let thread = self.state.finalizer_thread;
+        // One that was given up may still have variables to close.
+        if thread.status() == Status::Dead && thread.to_close().is_empty() {
+            // It is not to keep what the finalizer had in its registers until there is another one.
+            thread.close_upvalues(self, 0);
+            thread.frames().clear();
+            thread.set_live(self, 0);
         }
         if let Some(error) = error {
             match self.number_or_string(error) {
