@@ -1,21 +1,12 @@
 //! Whatever asks for memory: under `--memory-limit` it gets Lua's error, a protected call catches that, and the program goes on.
 
-use interp_demo::runtime::{End, Options, Runtime};
+mod common;
 
 const LIMIT_BYTES: usize = 20 << 20;
 
 /// A program under a limit.
 fn run(source: &str) {
-    let mut runtime = Runtime::new(Options {
-        memory_limit_bytes: Some(LIMIT_BYTES),
-        ..Options::default()
-    });
-    match runtime.do_string(source.as_bytes(), b"=test") {
-        End::Done => {}
-        end => panic!("{source}: {end:?}"),
-    }
-    assert_eq!(runtime.verify(), Ok(()), "{source}");
-    runtime.close();
+    common::check_within(LIMIT_BYTES, source);
 }
 
 #[test]

@@ -1,22 +1,13 @@
 //! Under `--memory-limit`, whatever there is room for beside what is live can be had: garbage goes first.
 
-use interp_demo::runtime::{End, Options, Runtime};
+mod common;
 
 /// The limit on buffers is one of the process, so this is not in a file with tests that have another.
 const LIMIT_BYTES: usize = 64 << 20;
 
 /// A program under a limit.
 fn run(source: &str) {
-    let mut runtime = Runtime::new(Options {
-        memory_limit_bytes: Some(LIMIT_BYTES),
-        ..Options::default()
-    });
-    match runtime.do_string(source.as_bytes(), b"=test") {
-        End::Done => {}
-        end => panic!("{source}: {end:?}"),
-    }
-    assert_eq!(runtime.verify(), Ok(()), "{source}");
-    runtime.close();
+    common::check_within(LIMIT_BYTES, source);
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(crate) use self::report::message as error_message;
 use self::shared::Shared;
 pub use self::wait::Waiter;
 pub use self::watched::WatchedArena;
-use self::worker::Worker;
+use self::worker::{Trouble, Worker};
 use crate::stats::Stats;
 use crate::vm::closure::Closure;
 use crate::vm::roster::MAIN;
@@ -84,15 +84,16 @@ pub(crate) fn is_interrupted() -> bool {
 
 /// Whether [`look`] would fail.
 pub(crate) fn is_to_stop(ctx: Ctx<'_>) -> bool {
-    // It is the first thread that is interrupted.
-    (is_interrupted() && ctx.os_thread() == MAIN) || is_late(ctx)
+    pending_trouble(ctx).is_some()
 }
 
-fn is_late(ctx: Ctx<'_>) -> bool {
-    ctx.state
-        .deadline
-        .get()
-        .is_some_and(|deadline| Instant::now() >= deadline)
+fn pending_trouble(ctx: Ctx<'_>) -> Option<Trouble> {
+    // It is the first thread that is interrupted.
+    if is_interrupted() && ctx.os_thread() == MAIN {
+        return Some(Trouble::Interrupted);
+    }
+    let deadline = ctx.state.deadline.get()?;
+    (Instant::now() >= deadline).then_some(Trouble::TimeOver)
 }
 
 /// For natives that work for long: whether the program is to stop.
@@ -101,14 +102,12 @@ fn is_late(ctx: Ctx<'_>) -> bool {
 ///
 /// If it was interrupted or its time is over, which a safe point would tell as well.
 pub(crate) fn look(ctx: Ctx<'_>) -> Result<(), crate::vm::Error<'_>> {
-    let trouble = if is_interrupted() && ctx.os_thread() == MAIN {
-        INTERRUPTED.store(false, Ordering::Relaxed);
-        worker::Trouble::Interrupted
-    } else if is_late(ctx) {
-        worker::Trouble::TimeOver
-    } else {
+    let Some(trouble) = pending_trouble(ctx) else {
         return Ok(());
     };
+    if trouble == Trouble::Interrupted {
+        INTERRUPTED.store(false, Ordering::Relaxed);
+    }
     Err(worker::trouble_error(ctx, trouble))
 }
 

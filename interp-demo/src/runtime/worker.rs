@@ -42,7 +42,7 @@ pub(super) struct Worker<'g> {
 }
 
 /// Why the running program is stopped from outside.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
     Interrupted,
     TimeOver,

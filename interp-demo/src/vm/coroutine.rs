@@ -177,8 +177,7 @@ pub(super) fn finished<'gc>(
     };
     open_top(ctx, resumer);
     deliver(ctx, resumer, thread, first, count)?;
-    thread.frames().clear();
-    thread.set_live(ctx, 0);
+    thread.leave_nothing(ctx);
     leave(ctx, thread, resumer, Status::Dead);
     Ok(After::Switch)
 }
@@ -210,8 +209,7 @@ pub(super) fn close<'gc>(
     // SAFETY: the frame on top, not kept beyond the expression.
     thread.set_top(unsafe { (*thread.frame()).aux });
     if target.to_close().is_empty() {
-        target.frames().clear();
-        target.set_live(ctx, 0);
+        target.leave_nothing(ctx);
         target.set_status(ctx, Status::Dead);
         if let Some(value) = failure {
             deliver_error(thread, value);
@@ -235,8 +233,7 @@ pub(super) fn closed<'gc>(
     thread: Thread<'gc>,
     failure: Option<Value<'gc>>,
 ) -> After {
-    thread.frames().clear();
-    thread.set_live(ctx, 0);
+    thread.leave_nothing(ctx);
     let Some(resumer) = thread.resumer() else {
         return After::Leave;
     };

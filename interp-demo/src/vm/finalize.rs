@@ -90,8 +90,7 @@ impl<'gc> Ctx<'gc> {
         if thread.status() == Status::Dead && thread.to_close().is_empty() {
             // It is not to keep what the finalizer had in its registers until there is another one.
             thread.close_upvalues(self, 0);
-            thread.frames().clear();
-            thread.set_live(self, 0);
+            thread.leave_nothing(self);
         }
         if let Some(error) = error {
             match self.number_or_string(error) {

@@ -457,6 +457,12 @@ impl<'gc> Thread<'gc> {
         stack.set_top(ctx.mc, (top as usize).min(stack.capacity()));
     }
 
+    /// Leaves neither frames nor live slots, as nothing of the coroutine is to run any more.
+    pub(super) fn leave_nothing(self, ctx: Ctx<'gc>) {
+        self.frames().clear();
+        self.set_live(ctx, 0);
+    }
+
     /// What is alive on the stack, and what else the coroutine refers to, at a safe point.
     pub(super) fn values(self, ctx: Ctx<'gc>) -> Vec<Value<'gc>> {
         let body = self.body();

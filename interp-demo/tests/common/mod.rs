@@ -10,7 +10,23 @@ pub fn check(source: &str) {
     runtime.close();
 }
 
+/// Runs a chunk under a limit on memory; panics if it fails, or if the heap is not in order after it.
+#[allow(dead_code, reason = "not every file of tests needs it")]
+pub fn check_within(limit_bytes: usize, source: &str) {
+    let mut runtime = Runtime::new(Options {
+        memory_limit_bytes: Some(limit_bytes),
+        ..Options::default()
+    });
+    match runtime.do_string(source.as_bytes(), b"=test") {
+        End::Done => {}
+        end => panic!("{source}: {end:?}"),
+    }
+    assert_eq!(runtime.verify(), Ok(()), "{source}");
+    runtime.close();
+}
+
 /// Runs a chunk in a state that lives on.
+#[allow(dead_code, reason = "not every file of tests needs it")]
 pub fn run(runtime: &mut Runtime, source: &str) {
     match runtime.do_string(source.as_bytes(), b"=test") {
         End::Done => {}
