@@ -248,6 +248,12 @@ where
         self.context.set_heap_limit(bytes);
     }
 
+    /// Has requests for memory fail on purpose, and tells what was left of the setting before: for tests, in debug builds only.
+    #[cfg(debug_assertions)]
+    pub fn set_shortage(&mut self, shortage: crate::Shortage) -> crate::Shortage {
+        self.context.set_shortage(shortage)
+    }
+
     /// Gives the arena two generations, or takes them from it again: an option that is off at first.
     ///
     /// Objects that a cycle has found alive are *old* then. Most cycles are *young* ones, which look at what was allocated

@@ -108,6 +108,8 @@ pub use collect::{__MustNotImplDrop, Collect};
 pub use dynamic_roots::{DynamicRoot, DynamicRootSet, MismatchedRootSet};
 pub use error::AllocError;
 pub use gc::Gc;
+#[cfg(debug_assertions)]
+pub use heap::Shortage;
 pub use heap::set_zeal;
 pub use lock::{ForwardLock, GcLock, GcOnceLock, GcRefLock, Lock, OnceLock, RefLock};
 pub use metrics::Metrics;

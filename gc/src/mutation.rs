@@ -138,6 +138,14 @@ impl<'gc> Mutation<'gc> {
         self.context.add_external_bytes(bytes);
     }
 
+    /// Declares bytes that are about to be allocated outside the arena for a while, unless the heap limit has no room for so many;
+    /// whether it has. They count, and do not press on the pacing: no cycle frees them.
+    /// [`Metrics::mark_external_deallocation`] takes them back.
+    #[must_use]
+    pub fn try_reserve_external_bytes(&self, bytes: usize) -> bool {
+        self.context.try_reserve_external_bytes(bytes)
+    }
+
     /// Takes back what [`Mutation::add_external_bytes`] declared.
     #[inline]
     pub fn sub_external_bytes(&self, bytes: usize) {

@@ -35,6 +35,9 @@ impl Context {
     /// A cell for an object whose size its type fixes.
     #[inline(always)]
     pub(crate) fn alloc(&self, vtable: &'static VTable) -> Option<NonNull<u8>> {
+        if self.is_short() {
+            return None;
+        }
         if vtable.object_bytes > MAX_SHARED_BYTES {
             return self.alloc_large(vtable, vtable.object_bytes);
         }
@@ -44,6 +47,9 @@ impl Context {
     /// A cell for an object of `bytes`, whose type does not fix its size.
     #[inline]
     pub(crate) fn alloc_sized(&self, vtable: &'static VTable, bytes: usize) -> Option<NonNull<u8>> {
+        if self.is_short() {
+            return None;
+        }
         let bytes = bytes.next_multiple_of(vtable.align);
         if bytes > MAX_SHARED_BYTES {
             return self.alloc_large(vtable, bytes);
@@ -166,6 +172,7 @@ impl Context {
 
     #[cold]
     fn alloc_large(&self, vtable: &'static VTable, bytes: usize) -> Option<NonNull<u8>> {
+        self.take_over();
         if !self.has_room(bytes) {
             return None;
         }
@@ -217,11 +224,29 @@ impl Context {
     }
 
     /// Whether so many more bytes stay within the heap limit.
-    fn has_room(&self, bytes: usize) -> bool {
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
         if self.metrics.counted_bytes().saturating_add(bytes) <= self.limit_bytes.get() {
             return true;
         }
         self.refuse();
+        false
+    }
+
+    /// Whether the request that is being made is one that fails on purpose.
+    #[cfg(debug_assertions)]
+    pub(super) fn is_short(&self) -> bool {
+        let refused = self.shortages.refuses();
+        if refused {
+            self.refuse();
+        }
+        refused
+    }
+
+    /// No request fails on purpose.
+    #[cfg(not(debug_assertions))]
+    #[inline(always)]
+    #[allow(clippy::unused_self, reason = "debug builds look")]
+    pub(super) fn is_short(&self) -> bool {
         false
     }
 
@@ -243,7 +268,11 @@ impl Context {
         let limit = self.limit_bytes.get();
         self.limit_bytes
             .set(limit.saturating_add((limit / RESERVE_DIVISOR).max(1 << 20)));
+        #[cfg(debug_assertions)]
+        let shortage = self.set_shortage(super::Shortage::Never);
         let result = f();
+        #[cfg(debug_assertions)]
+        self.set_shortage(shortage);
         self.limit_bytes.set(limit);
         result
     }

@@ -9,6 +9,8 @@ use super::delegate::{Delegated, Owned};
 use super::generations::Generations;
 use super::page::PageRef;
 use super::queue::Stack;
+#[cfg(debug_assertions)]
+use super::shortage::{Shortage, Shortages};
 use super::source::Source;
 use super::space::Space;
 use super::special::Specials;
@@ -131,6 +133,9 @@ pub struct Context {
     /// Whether the arena may move between threads.
     send: bool,
     pub(super) zeal: Option<Zeal>,
+    /// Which requests fail on purpose.
+    #[cfg(debug_assertions)]
+    pub(super) shortages: Shortages,
 }
 
 impl Context {
@@ -197,6 +202,8 @@ impl Context {
             generations: Generations::from_environment(),
             send,
             zeal: Zeal::from_environment(),
+            #[cfg(debug_assertions)]
+            shortages: Shortages::new(),
         });
         if !send {
             /// # Safety
@@ -366,9 +373,25 @@ impl Context {
         self.limit_bytes.set(bytes.unwrap_or(usize::MAX));
     }
 
+    #[cfg(debug_assertions)]
+    pub(crate) fn set_shortage(&self, shortage: Shortage) -> Shortage {
+        self.shortages.set(shortage)
+    }
+
     pub(crate) fn add_external_bytes(&self, bytes: usize) {
         self.metrics.add_external(bytes);
         self.charge(0, bytes);
+    }
+
+    /// As [`Context::add_external_bytes`], unless the heap limit has no room for them; without a debt.
+    pub(crate) fn try_reserve_external_bytes(&self, bytes: usize) -> bool {
+        self.take_over();
+        let has_room = !self.is_short() && self.has_room(bytes);
+        if has_room {
+            self.metrics.add_external(bytes);
+            self.metrics.add_heap(0, bytes);
+        }
+        has_room
     }
 
     pub(crate) fn sub_external_bytes(&self, bytes: usize) {

@@ -24,6 +24,8 @@ mod meter;
 mod nursery;
 mod page;
 mod queue;
+#[cfg(debug_assertions)]
+mod shortage;
 mod size_class;
 mod source;
 mod space;
@@ -42,6 +44,8 @@ pub use cycle::Goal;
 pub(crate) use cycle::RootTrace;
 pub(crate) use delegate::{Door, Owned};
 pub use mark::Marker;
+#[cfg(debug_assertions)]
+pub use shortage::Shortage;
 pub(crate) use special::{Link, Stage, WeakOps};
 pub(crate) use tail::Tail;
 pub use vtable::{DROPPED, VTable};

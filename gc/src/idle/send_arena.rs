@@ -170,6 +170,12 @@ where
         self.arena.set_heap_limit(bytes);
     }
 
+    /// As [`Arena::set_shortage`].
+    #[cfg(debug_assertions)]
+    pub fn set_shortage(&mut self, shortage: crate::Shortage) -> crate::Shortage {
+        self.arena.set_shortage(shortage)
+    }
+
     /// As [`Arena::set_generational`].
     pub fn set_generational(&mut self, generational: bool) {
         self.arena.set_generational(generational);

@@ -69,7 +69,7 @@ fn run_chunk(runtime: &mut Runtime, source: &[u8]) -> End {
     }
     let shown = runtime.call(|ctx| {
         let print = ctx.state.globals().get_name(ctx, "print");
-        Ok((print, ctx.results().split_off(1)))
+        Ok((print, ctx.results().into_iter().skip(1).collect()))
     });
     match shown {
         End::Failed(message) => {

@@ -35,7 +35,7 @@ use self::worker::{Trouble, Worker};
 use crate::stats::Stats;
 use crate::vm::closure::Closure;
 use crate::vm::roster::MAIN;
-use crate::vm::{Ctx, State, Value};
+use crate::vm::{Ctx, GcRequest, State, Value};
 
 /// The arena's root.
 pub type StateRoot = Rootable![Gc<'_, State<'_>>];
@@ -166,7 +166,6 @@ impl Runtime {
         let mut arena = SendArena::<StateRoot>::new(|mc| State::new(mc, seed));
         let hard_limit = options.hard_memory_limit_bytes();
         arena.set_heap_limit(hard_limit);
-        crate::stdlib::room::set_limit(options.memory_limit_bytes);
         let trace = options.gc_trace.take();
         let shared = Arc::new(Shared::new(WatchedArena::new(arena, trace), options));
         shared
@@ -216,6 +215,12 @@ impl Runtime {
         self.enter(|ctx| ctx.state.hard_limit_bytes.set(bytes.unwrap_or(usize::MAX)));
     }
 
+    /// As [`sleepy_gc::Arena::set_shortage`].
+    #[cfg(debug_assertions)]
+    pub fn set_shortage(&mut self, shortage: sleepy_gc::Shortage) -> sleepy_gc::Shortage {
+        self.worker().arena.set_shortage(shortage)
+    }
+
     /// Checks the heap by a walk of its own: for tests.
     ///
     /// # Errors
@@ -260,21 +265,29 @@ impl Runtime {
         })
     }
 
-    /// Runs a function. `prepare` gives it and its arguments, or an error value. A failure is reported with a
-    /// traceback, as the stand-alone interpreter does.
-    pub fn call<F>(&mut self, prepare: F) -> End
+    /// Runs a function. `prepare` gives it and its arguments, or an error value; where there is no memory for that, it is asked
+    /// once more after a collection. A failure is reported with a traceback, as the stand-alone interpreter does.
+    pub fn call<F>(&mut self, mut prepare: F) -> End
     where
-        F: for<'gc> FnOnce(Ctx<'gc>) -> Result<(Value<'gc>, Vec<Value<'gc>>), Value<'gc>>,
+        F: for<'gc> FnMut(Ctx<'gc>) -> Result<(Value<'gc>, Vec<Value<'gc>>), Value<'gc>>,
     {
         let mut worker = self.worker();
-        let begun = worker.enter(|ctx| match prepare(ctx) {
-            Ok((function, args)) => report::start(ctx, function, &args)
-                .map_err(|error| report::message(ctx, error.value())),
-            Err(value) => Err(report::message(ctx, value)),
-        });
+        let mut begin = |worker: &mut Worker<'_>| {
+            worker.enter(|ctx| {
+                let begun = prepare(ctx).and_then(|(function, args)| {
+                    report::start(ctx, function, &args).map_err(|error| error.value())
+                });
+                begun.map_err(|value| (ctx.is_no_memory(value), report::message(ctx, value)))
+            })
+        };
+        let mut begun = begin(&mut worker);
+        if let Err((true, _)) = begun {
+            worker.collect(GcRequest::Room);
+            begun = begin(&mut worker);
+        }
         match begun {
             Ok(()) => worker.drive(),
-            Err(message) => End::Failed(message),
+            Err((_, message)) => End::Failed(message),
         }
     }
 

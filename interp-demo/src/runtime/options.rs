@@ -51,12 +51,11 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The heap size beyond which allocations fail. The limit that was asked for is looked at at safe points, after a
-    /// collection; between two of them the heap may grow a little beyond it.
+    /// The heap size beyond which allocations fail, and are tried once more after a collection. The limit that was asked for is
+    /// looked at at safe points, after a collection: who has been told there that it is passed needs some room to act.
     pub(super) fn hard_memory_limit_bytes(&self) -> Option<usize> {
         const SLACK_BYTES: usize = 4 * 1024 * 1024;
-        let limit = self.memory_limit_bytes?;
-        Some(limit.saturating_add(limit / 4).saturating_add(SLACK_BYTES))
+        Some(self.memory_limit_bytes?.saturating_add(SLACK_BYTES))
     }
 
     pub(super) fn seed(&self) -> u32 {

@@ -20,16 +20,20 @@ const FUNCTIONS: Functions = &[
     ("rawequal", rawequal),
     ("rawget", rawget),
     ("rawlen", rawlen),
-    ("setmetatable", setmetatable),
     ("tonumber", tonumber),
-    ("tostring", tostring),
     ("type", type_of),
     ("warn", warn),
     ("xpcall", xpcall),
 ];
 
 /// What changes nothing before it fails for want of memory.
-const REPEATABLE: Functions = &[("load", load::load), ("rawset", rawset), ("select", select)];
+const REPEATABLE: Functions = &[
+    ("load", load::load),
+    ("rawset", rawset),
+    ("select", select),
+    ("setmetatable", setmetatable),
+    ("tostring", tostring),
+];
 
 pub(super) fn open(ctx: Ctx<'_>) {
     let globals = ctx.state.globals();
@@ -48,6 +52,9 @@ pub(super) fn open(ctx: Ctx<'_>) {
     ctx.state.loaded().set_name(ctx, "_G", globals);
 }
 
+/// Strings of this length are printed without a copy.
+const LONG_BYTES: usize = 4096;
+
 fn print<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let mut line = Vec::new();
     // `state` counts the arguments that have been shown before a callback.
@@ -57,11 +64,20 @@ fn print<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             line.push(b'\t');
         }
         let value = call.get(index);
+        if let Value::Str(text) = value
+            && text.len() >= LONG_BYTES
+        {
+            io::print(call.ctx, &line);
+            line.clear();
+            io::print(call.ctx, text.as_bytes());
+            call.state += 1;
+            continue;
+        }
         if let Some(metamethod) = text_of::write_text(call.ctx, value, &mut line) {
-            io::print(&line);
+            io::print(call.ctx, &line);
             return call.call(metamethod, &[value], |call| {
                 if let Value::Str(text) = text_of::returned_text(call)? {
-                    io::print(text.as_bytes());
+                    io::print(call.ctx, text.as_bytes());
                 }
                 let args = call.results();
                 call.truncate(args);
@@ -72,7 +88,7 @@ fn print<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         call.state += 1;
     }
     line.push(b'\n');
-    io::print(&line);
+    io::print(call.ctx, &line);
     io::ret_printed(call)
 }
 

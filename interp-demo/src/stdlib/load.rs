@@ -1,9 +1,10 @@
 //! `load`, `loadfile` and `dofile`.
 
-use super::{io, room};
+use super::io;
+use crate::vm::buffer::Buffer;
 use crate::vm::closure::{Closure, Function};
-use crate::vm::error::os_message;
-use crate::vm::native::{Call, NativeResult, Outcome};
+use crate::vm::error::{Error, os_message};
+use crate::vm::native::{Call, NativeFn, NativeResult, Outcome};
 use crate::vm::state::Ctx;
 use crate::vm::string::LuaStr;
 use crate::vm::userdata::UserData;
@@ -31,7 +32,7 @@ pub(super) fn load<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.set(CHUNK_NAME, name.into());
     call.set(ENVIRONMENT, environment);
     call.truncate(PIECES);
-    let pieces = UserData::new(call.ctx, Vec::<u8>::new());
+    let pieces = UserData::new(call.ctx, Buffer::new());
     call.push(pieces.into());
     read_piece(call)
 }
@@ -54,31 +55,18 @@ fn read_piece<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             call.ctx.look()?;
             return call.ret(&[Value::Nil, piece]);
         }
-        let Value::UserData(pieces) = call.get(PIECES) else {
-            return call.ret0();
-        };
         let piece = match call.ctx.number_or_string(piece) {
             Some(text) => text.into(),
             None => piece,
         };
         match piece {
             Value::Str(text) if !text.is_empty() => {
-                if let Some(mut pieces) = pieces.borrow::<Vec<u8>>() {
-                    room::make(call.ctx, &mut pieces, text.len())?;
-                    pieces.extend_from_slice(text.as_bytes());
-                }
-                read_piece(call)
+                call.push(text.into());
+                keep_piece(call)
             }
             Value::Nil | Value::Str(_) => {
-                let source = pieces
-                    .borrow::<Vec<u8>>()
-                    .map(|mut pieces| std::mem::take(&mut *pieces))
-                    .unwrap_or_default();
-                let Value::Str(name) = call.get(CHUNK_NAME) else {
-                    return call.ret0();
-                };
-                let environment = call.get(ENVIRONMENT);
-                finish(call, &source, name.as_bytes(), MODE, environment)
+                call.truncate(PIECES + 1);
+                compile_pieces(call)
             }
             _ => {
                 let message = call.error("reader function must return a string").value();
@@ -88,7 +76,39 @@ fn read_piece<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     })
 }
 
-/// Returns the compiled chunk, or nil and a message.
+/// Appends the piece in the last slot, and goes on.
+fn keep_piece<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    if let (Value::UserData(pieces), Value::Str(text)) = (call.get(PIECES), call.get(PIECES + 1))
+        && let Some(mut pieces) = pieces.borrow::<Buffer>()
+    {
+        if let Err(error) = pieces.make_room(call.ctx, text.len()) {
+            return call.or_again(Err(error), PIECES + 2, keep_piece);
+        }
+        pieces.extend_from_slice(text.as_bytes());
+    }
+    call.truncate(PIECES + 1);
+    read_piece(call)
+}
+
+/// Compiles what the reader has given.
+fn compile_pieces<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let (Value::UserData(pieces), Value::Str(name)) = (call.get(PIECES), call.get(CHUNK_NAME))
+    else {
+        return call.ret0();
+    };
+    let Some(mut source) = pieces.borrow::<Buffer>() else {
+        return call.ret0();
+    };
+    let environment = call.get(ENVIRONMENT);
+    let result = finish(call, &source, name.as_bytes(), MODE, environment);
+    if result.is_ok() {
+        source.free();
+    }
+    drop(source);
+    call.or_again(result, PIECES + 1, compile_pieces)
+}
+
+/// Returns the compiled chunk, or nil and a message. Want of memory is an error at the first attempt, so that there is another.
 fn finish<'gc>(
     call: &mut Call<'gc>,
     source: &[u8],
@@ -110,8 +130,7 @@ fn finish<'gc>(
     }
     match compile(call.ctx, source, name, environment) {
         Ok(function) => call.ret1(function),
-        // A second attempt returns it like any other.
-        Err(message) if call.ctx.is_no_memory(message) && call.is_repeatable() => {
+        Err(message) if call.ctx.is_no_memory(message) && !call.ctx.is_retrying() => {
             Err(call.ctx.out_of_memory())
         }
         Err(message) => {
@@ -140,25 +159,40 @@ pub(super) fn compile<'gc>(
     }
 }
 
-/// Reads a source file, without its first line if that begins with `#`. The error is the message.
-pub(super) fn read_source(path: Option<&[u8]>) -> Result<(Vec<u8>, Vec<u8>), Vec<u8>> {
+/// Why a source file can't be had.
+pub(super) enum Unread<'gc> {
+    /// The system refuses, in these words.
+    Refused(Vec<u8>),
+    NoMemory(Error<'gc>),
+}
+
+/// Reads a source file, without its first line if that begins with `#`..
+pub(super) fn read_source<'gc>(
+    ctx: Ctx<'gc>,
+    path: Option<&[u8]>,
+) -> Result<(Buffer, Vec<u8>), Unread<'gc>> {
     let (outcome, name) = match path {
         Some(path) => {
             let mut name = b"@".to_vec();
             name.extend_from_slice(path);
-            (io::read_file(path), name)
+            (io::read_file(ctx, path), name)
         }
-        None => (io::read_whole_stdin(), b"=stdin".to_vec()),
+        None => (io::read_whole_stdin(ctx), b"=stdin".to_vec()),
     };
     match outcome {
-        Ok(source) => {
+        Ok(mut source) => {
             let text = compiler::file_text(&source);
             // A compiled chunk begins right after a first line that is no Lua.
             let text = match text {
                 [b'\n', binary @ ..] if dump::is_binary(binary) => binary,
                 text => text,
             };
-            Ok((text.to_vec(), name))
+            let skipped = source.len() - text.len();
+            source.drain(..skipped);
+            Ok((source, name))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::OutOfMemory => {
+            Err(Unread::NoMemory(ctx.out_of_memory()))
         }
         Err(error) => {
             let shown = String::from_utf8_lossy(&name[1..]).into_owned();
@@ -167,18 +201,38 @@ pub(super) fn read_source(path: Option<&[u8]>) -> Result<(Vec<u8>, Vec<u8>), Vec
             } else {
                 "open"
             };
-            Err(format!("cannot {action} {shown}: {}", os_message(&error)).into_bytes())
+            let message = format!("cannot {action} {shown}: {}", os_message(&error));
+            Err(Unread::Refused(message.into_bytes()))
         }
     }
 }
 
 pub(super) fn loadfile<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let result = loadfile_once(call);
+    again_from_file(call, result, loadfile)
+}
+
+/// As [`Call::or_again`] for what has read the file that slot 0 names: standard input can't be read again.
+fn again_from_file<'gc>(
+    call: &mut Call<'gc>,
+    result: NativeResult<'gc>,
+    again: NativeFn,
+) -> NativeResult<'gc> {
+    if call.is_none_or_nil(0) {
+        return result;
+    }
+    let arguments = call.results();
+    call.or_again(result, arguments, again)
+}
+
+fn loadfile_once<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let path = call.opt_str(0)?;
     call.opt_str(1)?;
     let environment = environment(call, 2);
-    match read_source(path.map(LuaStr::as_bytes)) {
+    match read_source(call.ctx, path.map(LuaStr::as_bytes)) {
         Ok((source, name)) => finish(call, &source, &name, 1, environment),
-        Err(message) => {
+        Err(Unread::NoMemory(error)) => Err(error),
+        Err(Unread::Refused(message)) => {
             let message = call.ctx.string(&message);
             call.ret(&[Value::Nil, message])
         }
@@ -186,11 +240,17 @@ pub(super) fn loadfile<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 pub(super) fn dofile<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let result = dofile_once(call);
+    again_from_file(call, result, dofile)
+}
+
+fn dofile_once<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let path = call.opt_str(0)?;
     let environment = call.ctx.state.globals().into();
-    let loaded = match read_source(path.map(LuaStr::as_bytes)) {
+    let loaded = match read_source(call.ctx, path.map(LuaStr::as_bytes)) {
         Ok((source, name)) => compile(call.ctx, &source, &name, environment),
-        Err(message) => Err(call.ctx.string(&message)),
+        Err(Unread::NoMemory(error)) => return Err(error),
+        Err(Unread::Refused(message)) => Err(call.ctx.string(&message)),
     };
     match loaded {
         Ok(function) => {
@@ -200,7 +260,10 @@ pub(super) fn dofile<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         }
         Err(message) => {
             call.ctx.look()?;
-            Err(crate::vm::error::Error::new(message))
+            if call.ctx.is_no_memory(message) {
+                return Err(call.ctx.out_of_memory());
+            }
+            Err(Error::new(message))
         }
     }
 }

@@ -5,9 +5,11 @@
 
 use super::{Functions, fill};
 use crate::text::mime::{self, Rest};
+use crate::vm::buffer::Buffer;
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::state::Ctx;
+use crate::vm::string::LuaStr;
 use crate::vm::table::Table;
 use crate::vm::value::Value;
 
@@ -37,6 +39,20 @@ fn load<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.ret1(library)
 }
 
+/// What a byte that is no line end may become.
+const MOST_FACTOR: usize = 3;
+
+/// So much is made of a piece at most, where line ends become the marker in slot 2.
+fn most_bytes<'gc>(call: &Call<'gc>, piece: LuaStr<'gc>) -> usize {
+    let ends = memchr::memchr2_iter(b'\r', b'\n', piece.as_bytes()).count();
+    let marker = match call.get(2) {
+        Value::Str(marker) => marker.len(),
+        _ => 2,
+    };
+    let own = piece.len().saturating_mul(MOST_FACTOR);
+    own.saturating_add(ends.saturating_mul(marker))
+}
+
 /// Runs a filter over the strings in slots 0 and 1; `end` where there is none in slot 1.
 fn filter<'gc>(
     call: &mut Call<'gc>,
@@ -46,7 +62,8 @@ fn filter<'gc>(
     let Some(first) = call.opt_str(0)? else {
         return call.ret(&[Value::Nil, Value::Nil]);
     };
-    let (mut rest, mut out) = (Rest::default(), Vec::new());
+    let (mut rest, mut out) = (Rest::default(), Buffer::new());
+    out.make_room(call.ctx, most_bytes(call, first))?;
     step(first.as_bytes(), &mut rest, &mut out);
     let Some(second) = call.opt_str(1)? else {
         end(&mut rest, &mut out);
@@ -56,6 +73,7 @@ fn filter<'gc>(
         };
         return call.ret(&[made, Value::Nil]);
     };
+    out.make_room(call.ctx, most_bytes(call, second))?;
     step(second.as_bytes(), &mut rest, &mut out);
     let (made, left) = (call.ctx.try_string(&out)?, call.ctx.string(rest.bytes()));
     call.ret(&[made, left])
@@ -111,7 +129,8 @@ fn wrapped<'gc>(call: &mut Call<'gc>, quoted: bool) -> NativeResult<'gc> {
         let end = end.map(|end| call.ctx.string(end));
         return call.ret(&[end.into(), Value::Float(length as f64)]);
     };
-    let mut out = Vec::new();
+    let mut out = Buffer::new();
+    out.make_room(call.ctx, piece.len().saturating_mul(MOST_FACTOR))?;
     let wrap = if quoted {
         mime::wrap_quoted
     } else {
@@ -128,7 +147,8 @@ fn eol<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return call.ret(&[Value::Nil, Value::Float(0.0)]);
     };
     let marker = marker(call)?;
-    let mut out = Vec::new();
+    let mut out = Buffer::new();
+    out.make_room(call.ctx, most_bytes(call, piece))?;
     let last = mime::normalize(piece.as_bytes(), last, marker, &mut out);
     ret_numbered(call, &out, last)
 }
@@ -139,7 +159,8 @@ fn dot<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let Some(piece) = call.opt_str(1)? else {
         return call.ret(&[Value::Nil, Value::Float(2.0)]);
     };
-    let mut out = Vec::new();
+    let mut out = Buffer::new();
+    out.make_room(call.ctx, piece.len().saturating_mul(2))?;
     let state = mime::stuff(piece.as_bytes(), state, &mut out);
     ret_numbered(call, &out, state)
 }

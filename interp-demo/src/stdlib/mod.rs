@@ -22,7 +22,6 @@ mod package;
 mod process;
 mod queue;
 pub mod random;
-pub mod room;
 mod semaphore;
 mod socket;
 mod string;

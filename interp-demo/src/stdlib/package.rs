@@ -2,7 +2,7 @@
 
 use std::os::unix::ffi::OsStringExt;
 
-use super::load::{compile, read_source};
+use super::load::{Unread, compile, read_source};
 use super::{Functions, fill, io};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, Native, NativeFn, NativeResult};
@@ -188,9 +188,10 @@ fn searcher_lua<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         }
     };
     let globals = call.ctx.state.globals().into();
-    let loaded = match read_source(Some(&file)) {
+    let loaded = match read_source(call.ctx, Some(&file)) {
         Ok((source, chunk_name)) => compile(call.ctx, &source, &chunk_name, globals),
-        Err(message) => Err(call.ctx.string(&message)),
+        Err(Unread::NoMemory(error)) => return Err(error),
+        Err(Unread::Refused(message)) => Err(call.ctx.string(&message)),
     };
     if loaded.is_err() {
         call.ctx.look()?;
@@ -200,6 +201,7 @@ fn searcher_lua<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             let file = call.ctx.string(&file);
             call.ret(&[function.into(), file])
         }
+        Err(message) if call.ctx.is_no_memory(message) => Err(call.ctx.out_of_memory()),
         Err(Value::Str(message)) => Err(not_loaded(call, name, &file, message.as_bytes())),
         Err(_) => Err(not_loaded(call, name, &file, b"?")),
     }

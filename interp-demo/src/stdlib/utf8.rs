@@ -2,6 +2,7 @@
 
 use super::{Functions, register};
 use crate::text::utf8;
+use crate::vm::buffer::Buffer;
 use crate::vm::error::Error;
 use crate::vm::native::{Call, Native, NativeResult};
 use crate::vm::state::Ctx;
@@ -36,7 +37,8 @@ fn position(position: i64, len: usize) -> i64 {
 }
 
 fn char<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let mut text = Vec::with_capacity(call.len());
+    let mut text = Buffer::new();
+    text.make_room(call.ctx, call.len())?;
     for index in 0..call.len() {
         let code = call.check_int(index)?;
         match u32::try_from(code) {

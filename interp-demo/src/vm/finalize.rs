@@ -62,8 +62,11 @@ impl<'gc> Ctx<'gc> {
             let thread = self.state.finalizer_thread;
             self.barrier(interrupted.into());
             self.state.interrupted.set(Some(interrupted));
-            if self.start_on(thread, callee, args).is_err() {
+            if let Err(error) = self.start_on(thread, callee, args) {
                 self.state.set_current(self, interrupted);
+                if let Some(message) = self.number_or_string(error.value()) {
+                    self.warn_of_finalizer(message.as_bytes());
+                }
                 continue;
             }
             for frame in thread.frames().iter_mut().skip(1) {
@@ -132,10 +135,15 @@ impl<'gc> Ctx<'gc> {
             }
             _ => return Ok(()),
         };
-        match self.state.finalizable.try_register(self.mc, object) {
-            Ok(()) => Ok(()),
-            Err(_) => Err(self.out_of_memory()),
+        if self.state.finalizable.try_register(self.mc, object).is_ok() {
+            return Ok(());
         }
+        match value {
+            Value::Table(table) => table.set_finalizable(false),
+            Value::UserData(data) => data.set_finalizable(false),
+            _ => false,
+        };
+        Err(self.out_of_memory())
     }
 
     /// Makes a coroutine the current one that closes the pending variables of the main coroutine; false if there are

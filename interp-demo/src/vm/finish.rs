@@ -2,11 +2,11 @@
 
 use super::call::{After, call_lua, precall};
 use super::error::Error;
-use super::frame::Flags;
+use super::frame::{Flags, Frame};
 use super::state::Ctx;
 use super::thread::Thread;
 use super::value::Value;
-use crate::opcode::{Event, Op};
+use crate::opcode::{Event, Instruction, Op};
 
 /// Calls `method(args…)` above the registers of the Lua frame on top, whose `pc` is up to date. Afterwards the frame
 /// finishes its instruction ([`finish_op`]).
@@ -66,10 +66,7 @@ pub(super) fn finish_op<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<After
                 let count = (*frame).aux2;
                 let first = register(i.a());
                 thread.stack_set(first + count - 2, thread.stack_get(top));
-                return concat(ctx, thread, first, count - 1).inspect_err(|_| {
-                    // It can't begin anew: the method's result is in the place of its operands.
-                    ctx.state.retrying.set(true);
-                });
+                return concat(ctx, thread, first, count - 1);
             }
             Op::Close => (*frame).pc = (*frame).pc.sub(1),
             Op::Return => {
@@ -83,7 +80,7 @@ pub(super) fn finish_op<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<After
 }
 
 /// Concatenates `count` values that begin at stack index `first`, from the right; the result goes to `first`.
-/// `Done` means that no metamethod had to be called.
+/// `Done` means that no metamethod had to be called. Where memory runs out, [`concat_again`] goes on.
 pub(super) fn concat<'gc>(
     ctx: Ctx<'gc>,
     thread: Thread<'gc>,
@@ -101,18 +98,60 @@ pub(super) fn concat<'gc>(
             }
             // SAFETY: the frame on top, not kept beyond the expression.
             unsafe { (*thread.frame()).aux2 = count };
-            return call_method(ctx, thread, method, &[left, right]);
+            let called = call_method(ctx, thread, method, &[left, right]);
+            return called.inspect_err(|&error| note_operands(ctx, thread, error, count));
         }
         let mut texts = 2;
         while texts < count && is_text(thread.stack_get(first + count - texts - 1)) {
             texts += 1;
         }
         let start = first + count - texts;
-        let joined = join(ctx, thread, start, texts)?;
+        // SAFETY: the frame on top, not kept beyond the expression.
+        unsafe { (*thread.frame()).aux2 = count };
+        let joined = join(ctx, thread, start, texts)
+            .inspect_err(|&error| note_operands(ctx, thread, error, count))?;
         thread.stack_set(start, joined);
         count -= texts - 1;
     }
     Ok(After::Done)
+}
+
+/// Marks the number of operands that is noted in a frame for [`concat_again`].
+const UNFINISHED: u32 = 1 << 31;
+
+/// Notes in the Lua frame on top how many operands are left of a concatenation for which there was no memory, unless that was done
+/// where it has failed.
+#[cold]
+fn note_operands<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>, error: Error<'gc>, count: u32) {
+    // SAFETY: the frame on top, which nothing changes while the reference is in use.
+    let frame = unsafe { &mut *thread.frame() };
+    // It may be a native that the metamethod is.
+    if ctx.is_out_of_memory(error) && frame.is_lua() && frame.aux2 & UNFINISHED == 0 {
+        frame.aux2 = (count + 1) | UNFINISHED;
+    }
+}
+
+/// Has the Lua frame on top go on with its concatenation, for which there was no memory, as if a metamethod had just returned the last
+/// operand that is left. Operands may have been joined already, so the instruction can't begin anew.
+pub(super) fn concat_again<'gc>(thread: Thread<'gc>, instruction: Instruction) {
+    // SAFETY: the frame on top, copied.
+    let frame = unsafe {
+        (*thread.frame()).aux2 &= !UNFINISHED;
+        *thread.frame()
+    };
+    let last = frame.base + u32::from(instruction.a()) + frame.aux2 - 2;
+    // There are free slots above the registers of every frame.
+    thread.stack_set(frame.top, Value::Nil);
+    thread.stack_set(frame.top + 1, thread.stack_get(last));
+    let mut returning = Frame::native(
+        frame.top,
+        frame.top + 1,
+        1,
+        Flags::FINISH.with(Flags::HIDDEN),
+    );
+    returning.then = Some(|call| call.ret_top(1));
+    thread.frames().push(returning);
+    thread.set_top(frame.top + 2);
 }
 
 fn join<'gc>(
@@ -141,9 +180,7 @@ fn join<'gc>(
             total += text.len();
         }
     }
-    if scratch.try_reserve(total + 32).is_err() {
-        return Err(ctx.out_of_memory());
-    }
+    scratch.make_room(ctx, total + 32)?;
     for i in 0..count {
         match thread.stack_get(start + i) {
             Value::Str(text) => scratch.extend_from_slice(text.as_bytes()),
@@ -152,7 +189,7 @@ fn join<'gc>(
     }
     let joined = ctx.try_string(&scratch);
     if scratch.capacity() > MAX_SCRATCH_BYTES {
-        *scratch = Vec::new();
+        scratch.free();
     }
     joined
 }

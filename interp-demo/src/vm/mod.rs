@@ -10,6 +10,7 @@
 pub mod access;
 pub mod args;
 mod arith;
+pub mod buffer;
 mod call;
 pub mod closure;
 mod coroutine;

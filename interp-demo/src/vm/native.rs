@@ -307,6 +307,12 @@ impl<'gc> Call<'gc> {
         self.set(i, value);
     }
 
+    /// The error of [`Call::reserve`] where that has failed for want of memory, and it is to be tried again.
+    #[must_use]
+    pub fn shortage(&mut self) -> Option<Error<'gc>> {
+        std::mem::take(&mut self.short).then(|| self.ctx.out_of_memory())
+    }
+
     /// How the last callback ended; interesting after a protected one.
     #[must_use]
     pub fn outcome(&self) -> Outcome {

@@ -4,6 +4,7 @@ use super::call::{After, continue_native};
 use super::coroutine::open_top;
 use super::error::Error;
 use super::execute::execute;
+use super::finish::concat_again;
 use super::state::Ctx;
 use super::thread::{Status, Thread};
 use super::unwind;
@@ -127,7 +128,10 @@ fn prepare_retry<'gc>(ctx: Ctx<'gc>, error: Error<'gc>) -> bool {
     if !repeatable || !ctx.begin_retry(error) {
         return false;
     }
-    frame.pc = failed;
+    match instruction.op() {
+        Op::Concat => concat_again(thread, instruction),
+        _ => frame.pc = failed,
+    }
     thread.set_live(ctx, unwind::stack_end(thread));
     true
 }

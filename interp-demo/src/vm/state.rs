@@ -11,6 +11,7 @@ use sleepy_gc::collections::InternSet;
 use sleepy_gc::finalize::FinalizerQueue;
 use sleepy_gc::{Collect, Gc, Mutation, SendRoot};
 
+use super::buffer::Buffer;
 use super::closure::{Closure, Function};
 use super::error::Error;
 use super::finalize::Finalizable;
@@ -38,7 +39,7 @@ pub struct State<'gc> {
     current: Cell<Thread<'gc>>,
     no_memory: LuaStr<'gc>,
     /// Where strings are put together.
-    pub(super) scratch: RefCell<Vec<u8>>,
+    pub(super) scratch: RefCell<Buffer>,
     /// What a native has asked of the host.
     pub(super) request: RefCell<Option<Suspend>>,
     /// What the host has answered.
@@ -151,7 +152,7 @@ impl<'gc> State<'gc> {
                 main,
                 current: Cell::new(main),
                 no_memory,
-                scratch: RefCell::new(Vec::new()),
+                scratch: RefCell::new(Buffer::new()),
                 request: RefCell::new(None),
                 answer: RefCell::new(None),
                 watched: Cell::new(false),
@@ -357,6 +358,11 @@ impl<'gc> Ctx<'gc> {
         true
     }
 
+    /// Whether what runs is a second attempt, after a collection.
+    pub(crate) fn is_retrying(self) -> bool {
+        self.state.retrying.get()
+    }
+
     /// Whether it is the error of [`Ctx::out_of_memory`].
     pub(crate) fn is_out_of_memory(self, error: Error<'gc>) -> bool {
         error.is_raw() && self.is_no_memory(error.value())
@@ -368,6 +374,12 @@ impl<'gc> Ctx<'gc> {
             return Error::raw(self.string(b"error in error handling"));
         }
         self.error("stack overflow")
+    }
+
+    /// Whether what is outside of the heap is to be counted: under a limit, and where tests have requests fail.
+    #[inline]
+    pub(super) fn has_memory_limit(self) -> bool {
+        cfg!(debug_assertions) || self.state.hard_limit_bytes.get() != usize::MAX
     }
 
     /// The bytes that the collector accounts for.

@@ -27,6 +27,7 @@ use std::sync::LazyLock;
 
 use self::stream::{Access, Buffering, Shared, Stream};
 use super::{Functions, register};
+use crate::vm::buffer::Buffer;
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::state::Ctx;
 
@@ -110,9 +111,10 @@ fn standard(fd: &impl AsFd, access: Access, buffering: Buffering) -> Shared {
 }
 
 /// Writes to standard output, as `print` does.
-pub fn print(text: &[u8]) {
+pub fn print(ctx: Ctx<'_>, text: &[u8]) {
     // `print` has no way to tell of a failure.
-    let _ = STDOUT.lock().write(text);
+    let mut room = |buffer: &mut Buffer, more| buffer.try_make_room(ctx, more);
+    let _ = STDOUT.lock().write(text, &mut room);
 }
 
 /// Returns nothing, once standard output has taken all: a line that was printed can be read, whatever the program does next.
@@ -145,7 +147,9 @@ pub fn flush_all() {
 pub(super) fn complain(text: &[u8]) {
     // There is nowhere else to tell of a failure.
     let mut stderr = STDERR.lock();
-    let _ = stderr.write(text).and_then(|()| stderr.flush());
+    let _ = stderr
+        .write(text, &mut uncounted)
+        .and_then(|()| stderr.flush());
 }
 
 /// The next line of standard input, without its end, waiting for it; `None` at the end of the input.
@@ -158,7 +162,7 @@ pub fn read_stdin_line() -> Option<Vec<u8>> {
             stdin.consume(end);
             return Some(line);
         }
-        if !matches!(stdin.fill_waiting(), Ok(stream::Fill::Data)) {
+        if !matches!(stdin.fill_waiting(&mut uncounted), Ok(stream::Fill::Data)) {
             // The last line may lack its end.
             let rest = stdin.unread().to_vec();
             stdin.consume(rest.len());
@@ -168,24 +172,30 @@ pub fn read_stdin_line() -> Option<Vec<u8>> {
 }
 
 /// The rest of standard input, waiting for its end.
-pub(super) fn read_whole_stdin() -> io::Result<Vec<u8>> {
+pub(super) fn read_whole_stdin(ctx: Ctx<'_>) -> io::Result<Buffer> {
     flush_stdout();
     let mut stdin = STDIN.lock();
-    while stdin.fill_waiting()? == stream::Fill::Data {}
-    let all = stdin.unread().to_vec();
-    stdin.consume(all.len());
-    Ok(all)
+    read_to_end(ctx, &mut stdin)
 }
 
 /// A whole file.
-pub(super) fn read_file(name: &[u8]) -> io::Result<Vec<u8>> {
+pub(super) fn read_file(ctx: Ctx<'_>, name: &[u8]) -> io::Result<Buffer> {
     let access = Access {
         read: true,
         write: false,
     };
     let mut file = Stream::new(File::open(path(name))?, access);
-    while file.fill_waiting()? == stream::Fill::Data {}
-    Ok(file.unread().to_vec())
+    read_to_end(ctx, &mut file)
+}
+
+fn read_to_end(ctx: Ctx<'_>, stream: &mut Stream) -> io::Result<Buffer> {
+    let mut room = |buffer: &mut Buffer, more| buffer.try_make_room(ctx, more);
+    while stream.fill_waiting(&mut room)? == stream::Fill::Data {}
+    Ok(stream.take_input())
+}
+
+fn uncounted(buffer: &mut Buffer, more: usize) -> bool {
+    buffer.try_make_room_uncounted(more)
 }
 
 /// A path as Lua programs write it: any bytes.

@@ -8,6 +8,7 @@ use super::numeral::{self, Scanned};
 use super::stream::{Fill, Shared, Stream};
 use super::{DEFAULT_INPUT, flush_stdout, handle, lines};
 use crate::text::number::{self, Number};
+use crate::vm::buffer::Buffer;
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::state::Ctx;
@@ -37,12 +38,6 @@ enum Outcome<'gc> {
 enum Failure<'gc> {
     System(io::Error),
     Lua(Error<'gc>),
-}
-
-impl From<io::Error> for Failure<'_> {
-    fn from(error: io::Error) -> Self {
-        Failure::System(error)
-    }
 }
 
 pub(super) fn read<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
@@ -94,9 +89,6 @@ pub(super) fn read_formats<'gc>(call: &mut Call<'gc>, stream: &Shared) -> Native
 }
 
 fn fail<'gc>(call: &mut Call<'gc>, error: &io::Error) -> NativeResult<'gc> {
-    if error.kind() == io::ErrorKind::OutOfMemory {
-        return Err(call.ctx.out_of_memory());
-    }
     if lines::is_iterator(call) {
         let message = crate::vm::error::os_message(error);
         return Err(call.error(message.as_bytes()));
@@ -150,7 +142,7 @@ fn read_one<'gc>(
         Format::Line { keep_end } => read_line(ctx, stream, keep_end),
         Format::Number => read_number(ctx, stream),
         Format::All => loop {
-            match fill(ctx, stream)? {
+            match fill(ctx, stream, usize::MAX)? {
                 Fill::Data => {}
                 Fill::Wait => return Ok(Outcome::Wait),
                 Fill::End => {
@@ -164,9 +156,15 @@ fn read_one<'gc>(
 }
 
 /// Reads more; a file may have no end, so the program may be stopped here.
-fn fill<'gc>(ctx: Ctx<'gc>, stream: &mut Stream) -> Result<Fill, Failure<'gc>> {
+fn fill<'gc>(ctx: Ctx<'gc>, stream: &mut Stream, wanted: usize) -> Result<Fill, Failure<'gc>> {
     ctx.look().map_err(Failure::Lua)?;
-    Ok(stream.fill()?)
+    let mut room = |buffer: &mut Buffer, more| buffer.try_make_room(ctx, more);
+    stream
+        .fill(wanted, &mut room)
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::OutOfMemory => Failure::Lua(ctx.out_of_memory()),
+            _ => Failure::System(error),
+        })
 }
 
 /// Makes a string of the first `shown` bytes of the unread input and takes `taken` bytes away.
@@ -192,7 +190,7 @@ fn read_line<'gc>(
         if let Some(end) = stream.line_end() {
             return take(ctx, stream, if keep_end { end } else { end - 1 }, end);
         }
-        match fill(ctx, stream)? {
+        match fill(ctx, stream, usize::MAX)? {
             Fill::Data => {}
             Fill::Wait => return Ok(Outcome::Wait),
             Fill::End => {
@@ -215,7 +213,8 @@ fn read_bytes<'gc>(
     // Zero bytes: is there anything left at all?
     let needed = count.max(1);
     while stream.unread().len() < needed {
-        match fill(ctx, stream)? {
+        let missing = needed - stream.unread().len();
+        match fill(ctx, stream, missing)? {
             Fill::Data => {}
             Fill::Wait => return Ok(Outcome::Wait),
             Fill::End if stream.unread().is_empty() => return Ok(Outcome::Nothing),
@@ -244,7 +243,7 @@ fn read_number<'gc>(ctx: Ctx<'gc>, stream: &mut Stream) -> Result<Outcome<'gc>, 
                     None => Outcome::Nothing,
                 });
             }
-            Scanned::NeedsMore => match fill(ctx, stream)? {
+            Scanned::NeedsMore => match fill(ctx, stream, usize::MAX)? {
                 Fill::Data => {}
                 Fill::Wait => return Ok(Outcome::Wait),
                 Fill::End => complete = true,

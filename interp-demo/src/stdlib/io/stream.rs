@@ -11,13 +11,19 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, RawFd};
 use std::sync::{Arc, Weak};
 
 use crate::stdlib::children::Offspring;
-use crate::stdlib::room;
+use crate::vm::buffer::{Buffer, MakeRoom};
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::FileType;
 
 /// How much is read at once, and how much output is held back.
 const BUFFER_BYTES: usize = 16 * 1024;
+
+/// Storage up to this size is kept when the buffer is empty.
+const KEEP_BYTES: usize = 64 * 1024;
+
+/// So much output at once is not held back where it need not be.
+const LARGE_BYTES: usize = 64 * 1024;
 
 /// A stream that handles and the flush at exit share.
 pub type Shared = Arc<Mutex<Stream>>;
@@ -66,10 +72,10 @@ pub struct Stream {
     may_block: bool,
     buffering: Buffering,
     buffer_bytes: usize,
-    output: Vec<u8>,
+    output: Buffer,
     /// Output is due that the descriptor has not taken yet.
     backed_up: bool,
-    input: Vec<u8>,
+    input: Buffer,
     /// Unread input begins here.
     input_at: usize,
     /// Up to here there is no line end in the unread input.
@@ -126,9 +132,9 @@ impl Stream {
             may_block: false,
             buffering: Buffering::Full,
             buffer_bytes: BUFFER_BYTES,
-            output: Vec::new(),
+            output: Buffer::new(),
             backed_up: false,
-            input: Vec::new(),
+            input: Buffer::new(),
             input_at: 0,
             scanned_to: 0,
             child: None,
@@ -188,6 +194,9 @@ impl Stream {
     pub fn consume(&mut self, count: usize) {
         self.input_at = (self.input_at + count).min(self.input.len());
         self.scanned_to = self.scanned_to.max(self.input_at);
+        if self.input_at == self.input.len() && self.input.capacity() > KEEP_BYTES {
+            self.drop_input();
+        }
     }
 
     /// Where the first line of the unread input ends, its line end included; `None` if it has none.
@@ -201,24 +210,29 @@ impl Stream {
         }
     }
 
-    /// Appends to the unread input what the file gives without waiting.
+    /// Appends to the unread input what the file gives without waiting, not much more than is wanted.
     ///
     /// # Errors
-    /// When the system refuses to read.
-    pub fn fill(&mut self) -> io::Result<Fill> {
-        self.fill_unless(self.may_block)
+    /// When the system refuses to read; `OutOfMemory` if there is no room.
+    pub fn fill(&mut self, wanted: usize, room: MakeRoom<'_>) -> io::Result<Fill> {
+        self.fill_unless(self.may_block, wanted, room)
     }
 
     /// As [`fill`](Self::fill), but waits for input: for the few places that cannot suspend.
     ///
     /// # Errors
-    /// When the system refuses to read.
-    pub fn fill_waiting(&mut self) -> io::Result<Fill> {
-        self.fill_unless(false)
+    /// As [`fill`](Self::fill).
+    pub fn fill_waiting(&mut self, room: MakeRoom<'_>) -> io::Result<Fill> {
+        self.fill_unless(false, usize::MAX, room)
     }
 
     /// Reads; if `must_be_ready`, only when that does not block.
-    fn fill_unless(&mut self, must_be_ready: bool) -> io::Result<Fill> {
+    fn fill_unless(
+        &mut self,
+        must_be_ready: bool,
+        wanted: usize,
+        room: MakeRoom<'_>,
+    ) -> io::Result<Fill> {
         if !self.access.read {
             return Err(bad_descriptor());
         }
@@ -233,9 +247,9 @@ impl Stream {
             self.input_at = 0;
         }
         // Long reads (a whole file) take larger bites, so that their number stays logarithmic.
-        let bite = BUFFER_BYTES.max(self.input.len() / 2);
+        let bite = BUFFER_BYTES.max(wanted.min(self.input.len() / 2));
         let len = self.input.len();
-        if !room::try_make(&mut self.input, bite) {
+        if !room(&mut self.input, bite) {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
         self.input.resize(len + bite, 0);
@@ -251,11 +265,11 @@ impl Stream {
     }
 
     /// Writes all of `bytes`, or holds them back: also where the descriptor takes no more for the moment, which
-    /// [`is_backed_up`](Self::is_backed_up) tells then.
+    /// [`is_backed_up`](Self::is_backed_up) tells then. Where there is no room for what is left, waits until it has been taken.
     ///
     /// # Errors
     /// When the system refuses to write, now or what was held back.
-    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub fn write(&mut self, mut bytes: &[u8], room: MakeRoom<'_>) -> io::Result<()> {
         if !self.access.write {
             return Err(bad_descriptor());
         }
@@ -263,6 +277,14 @@ impl Stream {
             return Err(bad_descriptor());
         }
         self.give_back_input()?;
+        if bytes.len() >= LARGE_BYTES {
+            bytes = self.write_large(bytes)?;
+        }
+        if !room(&mut self.output, bytes.len()) {
+            self.flush()?;
+            let file = self.file.as_mut().ok_or_else(bad_descriptor)?;
+            return file.write_all(bytes).or_else(|error| self.failed(error));
+        }
         self.output.extend_from_slice(bytes);
         let flush = match self.buffering {
             Buffering::No => true,
@@ -275,6 +297,31 @@ impl Stream {
             true => self.give_out().map(drop),
             false => Ok(()),
         }
+    }
+
+    /// Hands as much of `bytes` to the system, after what was held back, as it takes without waiting: the rest.
+    fn write_large<'a>(&mut self, mut bytes: &'a [u8]) -> io::Result<&'a [u8]> {
+        if !self.give_out()? {
+            return Ok(bytes);
+        }
+        let file = self.file.as_mut().ok_or_else(bad_descriptor)?;
+        let outcome = loop {
+            if bytes.is_empty() {
+                break Ok(());
+            }
+            let written = match self.may_block {
+                true => write_some(file, bytes),
+                false => file.write(bytes),
+            };
+            match written {
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
+            }
+        };
+        outcome.or_else(|error| self.failed(error))?;
+        Ok(bytes)
     }
 
     /// Whether output is due that the descriptor has not taken yet: wait until it is writable, and call
@@ -310,6 +357,9 @@ impl Stream {
         match outcome {
             Ok(all) => {
                 self.output.drain(..given);
+                if self.output.is_empty() && self.output.capacity() > KEEP_BYTES {
+                    self.output.free();
+                }
                 self.backed_up = !all;
                 Ok(all)
             }
@@ -362,10 +412,23 @@ impl Stream {
     pub(in crate::stdlib) fn close(&mut self) -> (io::Result<()>, Option<Offspring>) {
         let flushed = self.flush();
         self.file = None;
-        self.input = Vec::new();
+        self.drop_input();
+        (flushed, self.child.take())
+    }
+
+    /// Takes all of the unread input.
+    pub fn take_input(&mut self) -> Buffer {
+        let mut input = std::mem::take(&mut self.input);
+        input.drain(..self.input_at);
         self.input_at = 0;
         self.scanned_to = 0;
-        (flushed, self.child.take())
+        input
+    }
+
+    fn drop_input(&mut self) {
+        self.input.free();
+        self.input_at = 0;
+        self.scanned_to = 0;
     }
 
     /// Moves the file position back over input that nobody has taken.
@@ -441,12 +504,16 @@ mod tests {
         write: true,
     };
 
+    fn freely(buffer: &mut Buffer, more: usize) -> bool {
+        buffer.try_make_room_uncounted(more)
+    }
+
     fn scratch() -> Stream {
         Stream::new(tempfile::tempfile().unwrap(), BOTH)
     }
 
     fn read_all(stream: &mut Stream) -> Vec<u8> {
-        while stream.fill().unwrap() == Fill::Data {}
+        while stream.fill(usize::MAX, &mut freely).unwrap() == Fill::Data {}
         let all = stream.unread().to_vec();
         stream.consume(all.len());
         all
@@ -455,25 +522,25 @@ mod tests {
     #[test]
     fn lines() {
         let mut stream = scratch();
-        stream.write(b"one\ntwo").unwrap();
+        stream.write(b"one\ntwo", &mut freely).unwrap();
         stream.seek(SeekFrom::Start(0)).unwrap();
         assert_eq!(stream.line_end(), None);
-        assert_eq!(stream.fill().unwrap(), Fill::Data);
+        assert_eq!(stream.fill(usize::MAX, &mut freely).unwrap(), Fill::Data);
         assert_eq!(stream.line_end(), Some(4));
         stream.consume(4);
         assert_eq!(stream.line_end(), None);
         assert_eq!(stream.unread(), b"two");
-        assert_eq!(stream.fill().unwrap(), Fill::End);
+        assert_eq!(stream.fill(usize::MAX, &mut freely).unwrap(), Fill::End);
     }
 
     #[test]
     fn reading_and_writing_share_the_position() {
         let mut stream = scratch();
-        stream.write(b"abcdef").unwrap();
+        stream.write(b"abcdef", &mut freely).unwrap();
         stream.seek(SeekFrom::Start(0)).unwrap();
-        stream.fill().unwrap();
+        stream.fill(usize::MAX, &mut freely).unwrap();
         stream.consume(2);
-        stream.write(b"XY").unwrap();
+        stream.write(b"XY", &mut freely).unwrap();
         assert_eq!(stream.seek(SeekFrom::Current(0)).unwrap(), 4);
         assert_eq!(read_all(&mut stream), b"ef");
         stream.seek(SeekFrom::Start(0)).unwrap();
@@ -485,18 +552,18 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let size = || std::fs::metadata(file.path()).unwrap().len();
         let mut stream = Stream::new(file.reopen().unwrap(), BOTH);
-        stream.write(b"a").unwrap();
+        stream.write(b"a", &mut freely).unwrap();
         assert_eq!(size(), 0);
         stream.set_buffering(Buffering::Line, None);
-        stream.write(b"b").unwrap();
+        stream.write(b"b", &mut freely).unwrap();
         assert_eq!(size(), 0);
-        stream.write(b"c\n").unwrap();
+        stream.write(b"c\n", &mut freely).unwrap();
         assert_eq!(size(), 4);
         stream.set_buffering(Buffering::No, None);
-        stream.write(b"d").unwrap();
+        stream.write(b"d", &mut freely).unwrap();
         assert_eq!(size(), 5);
         stream.set_buffering(Buffering::Full, None);
-        stream.write(b"e").unwrap();
+        stream.write(b"e", &mut freely).unwrap();
         let shared = stream.share();
         flush_all();
         assert_eq!(size(), 6);
@@ -507,11 +574,11 @@ mod tests {
     fn an_empty_pipe_has_to_wait() {
         let (reader, mut writer) = std::io::pipe().unwrap();
         let mut stream = Stream::new(File::from(std::os::fd::OwnedFd::from(reader)), BOTH);
-        assert_eq!(stream.fill().unwrap(), Fill::Wait);
+        assert_eq!(stream.fill(usize::MAX, &mut freely).unwrap(), Fill::Wait);
         writer.write_all(b"x").unwrap();
-        assert_eq!(stream.fill().unwrap(), Fill::Data);
+        assert_eq!(stream.fill(usize::MAX, &mut freely).unwrap(), Fill::Data);
         drop(writer);
-        assert_eq!(stream.fill().unwrap(), Fill::End);
+        assert_eq!(stream.fill(usize::MAX, &mut freely).unwrap(), Fill::End);
     }
 
     #[test]
@@ -519,7 +586,7 @@ mod tests {
         let (mut reader, writer) = std::io::pipe().unwrap();
         let mut stream = Stream::new(File::from(std::os::fd::OwnedFd::from(writer)), BOTH);
         let all: Vec<u8> = (0..1 << 20).map(|i| (i % 251) as u8).collect();
-        stream.write(&all).unwrap();
+        stream.write(&all, &mut freely).unwrap();
         assert!(stream.is_backed_up() && !stream.give_out().unwrap());
         let mut got = vec![0; all.len()];
         let mut count = 0;
@@ -528,7 +595,7 @@ mod tests {
             stream.give_out().unwrap();
         }
         assert!(got == all && !stream.is_backed_up());
-        stream.write(&all).unwrap();
+        stream.write(&all, &mut freely).unwrap();
         drop(reader);
         assert_eq!(
             stream.give_out().unwrap_err().kind(),
@@ -547,8 +614,17 @@ mod tests {
                 write: false,
             },
         );
-        assert_eq!(stream.write(b"x").unwrap_err().raw_os_error(), Some(9));
-        assert_eq!(stream.fill().unwrap_err().raw_os_error(), Some(9));
+        assert_eq!(
+            stream.write(b"x", &mut freely).unwrap_err().raw_os_error(),
+            Some(9)
+        );
+        assert_eq!(
+            stream
+                .fill(usize::MAX, &mut freely)
+                .unwrap_err()
+                .raw_os_error(),
+            Some(9)
+        );
         assert!(stream.close().0.is_ok());
         assert!(stream.is_closed());
     }

@@ -6,6 +6,7 @@ use super::stream::Shared;
 use super::{DEFAULT_OUTPUT, handle};
 use crate::text::format::{self, Spec};
 use crate::text::number;
+use crate::vm::buffer::Buffer;
 use crate::vm::native::{Call, NativeFn, NativeResult};
 use crate::vm::suspend::Suspend;
 use crate::vm::value::Value;
@@ -33,6 +34,8 @@ fn write_values<'gc>(
     stream: &Shared,
     first: usize,
 ) -> Result<std::io::Result<()>, crate::vm::error::Error<'gc>> {
+    let ctx = call.ctx;
+    let mut room = |buffer: &mut Buffer, more| buffer.try_make_room(ctx, more);
     let mut stream = stream.lock();
     let mut outcome = Ok(());
     for slot in first..call.len() {
@@ -51,7 +54,7 @@ fn write_values<'gc>(
             _ => return Err(call.type_error(slot, "string")),
         };
         if outcome.is_ok() {
-            outcome = stream.write(text);
+            outcome = stream.write(text, &mut room);
         }
     }
     Ok(outcome)

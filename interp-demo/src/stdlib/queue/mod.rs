@@ -190,7 +190,11 @@ fn push_now<'gc>(call: &mut Call<'gc>, again: bool) -> NativeResult<'gc> {
             })
         }
         State::Open => {
-            items.set_int(ctx, queue.first + queue.size as i64, call.get(1))?;
+            let place = queue.first + queue.size as i64;
+            if let Err(error) = items.set_int(ctx, place, call.get(1)) {
+                drop(queue);
+                return call.or_again(Err(error), 2, |call| push_now(call, false));
+            }
             queue.size += 1;
             queue.poppers.ring_one(ctx);
             call.ret1(true)

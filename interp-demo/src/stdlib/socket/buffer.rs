@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::io;
 
+use crate::vm::buffer::{Buffer, MakeRoom};
+
 /// How much is asked of the system at least.
 const READ_BYTES: usize = 8 << 10;
 
@@ -40,7 +42,7 @@ pub enum Found {
 #[derive(Debug, Default)]
 pub struct RecvBuffer {
     /// Initialised throughout; the bytes received are `head..tail`.
-    storage: Vec<u8>,
+    storage: Buffer,
     head: usize,
     tail: usize,
     /// Where the search for a line end goes on, counted from `head`.
@@ -100,15 +102,16 @@ impl RecvBuffer {
         if self.is_empty() {
             (self.head, self.tail) = (0, 0);
             if self.storage.len() > KEEP_BYTES {
-                self.storage = Vec::new();
+                self.storage.free();
             }
         }
     }
 
-    /// Reads once, with room for `wanted` bytes at least. Returns what `read` did.
+    /// Reads once, with room for `wanted` bytes at least. Returns what `read` did; `OutOfMemory` if there is no room.
     pub fn fill(
         &mut self,
         wanted: usize,
+        make_room: MakeRoom<'_>,
         read: impl FnOnce(&mut [u8]) -> io::Result<usize>,
     ) -> io::Result<usize> {
         // A number of bytes that no program can mean is not allocated before it has come.
@@ -117,6 +120,10 @@ impl RecvBuffer {
             self.storage.copy_within(self.head..self.tail, 0);
             (self.head, self.tail) = (0, self.tail - self.head);
             if self.storage.len() - self.tail < room {
+                let more = self.tail + room - self.storage.len();
+                if !make_room(&mut self.storage, more) {
+                    return Err(io::ErrorKind::OutOfMemory.into());
+                }
                 self.storage.resize(self.tail + room, 0);
             }
         }
@@ -139,11 +146,15 @@ pub fn without_returns(line: &[u8]) -> Cow<'_, [u8]> {
 mod tests {
     use super::*;
 
+    fn freely(buffer: &mut Buffer, more: usize) -> bool {
+        buffer.try_make_room_uncounted(more)
+    }
+
     fn receive(buffer: &mut RecvBuffer, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() {
             let count = buffer
-                .fill(1, |room| {
+                .fill(1, &mut freely, |room| {
                     let count = room.len().min(rest.len()).min(3);
                     room[..count].copy_from_slice(&rest[..count]);
                     Ok(count)
@@ -224,7 +235,7 @@ mod tests {
             Found::Needs(usize::MAX)
         );
         buffer
-            .fill(usize::MAX, |room| Ok(room.len().min(1)))
+            .fill(usize::MAX, &mut freely, |room| Ok(room.len().min(1)))
             .unwrap();
         assert!(buffer.storage.len() <= 2 * KEEP_BYTES);
     }
@@ -235,7 +246,7 @@ mod tests {
         receive(&mut buffer, b"abc");
         assert!(
             buffer
-                .fill(10, |_| Err(io::ErrorKind::WouldBlock.into()))
+                .fill(10, &mut freely, |_| Err(io::ErrorKind::WouldBlock.into()))
                 .is_err()
         );
         assert_eq!(buffer.bytes(), b"abc");

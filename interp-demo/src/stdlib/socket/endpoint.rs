@@ -6,6 +6,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::vm::buffer::MakeRoom;
+
 use super::address::Family;
 use super::buffer::RecvBuffer;
 use super::limit::{Limits, now_ns};
@@ -171,15 +173,15 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// As `recv`; `WouldBlock` when there is nothing.
-    pub fn read_some(&mut self, wanted: usize) -> io::Result<usize> {
+    /// As `recv`; `WouldBlock` when there is nothing, `OutOfMemory` where there is no room for it.
+    pub fn read_some(&mut self, wanted: usize, room: MakeRoom<'_>) -> io::Result<usize> {
         let Some(socket) = &self.socket else {
             return Err(closed());
         };
         let mut reader: &Socket = socket;
         let count = self
             .buffer
-            .fill(wanted, |room| uninterrupted(|| reader.read(room)))?;
+            .fill(wanted, room, |room| uninterrupted(|| reader.read(room)))?;
         self.received_bytes += count as u64;
         Ok(count)
     }
@@ -402,7 +404,10 @@ mod tests {
         let address = "127.0.0.1:9".parse().unwrap();
         assert!(endpoint.open_for(&address, Type::STREAM).is_err());
         assert_eq!(
-            endpoint.read_some(5).unwrap_err().raw_os_error(),
+            endpoint
+                .read_some(5, &mut |_, _| true)
+                .unwrap_err()
+                .raw_os_error(),
             Some(libc::EPIPE)
         );
     }

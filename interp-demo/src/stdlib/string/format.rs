@@ -1,7 +1,8 @@
 //! `string.format`.
 
-use crate::stdlib::{room, text_of};
+use crate::stdlib::text_of;
 use crate::text::format::{self, Directive, FormatError, Piece, Pieces, Spec};
+use crate::vm::buffer::Buffer;
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::value::Value;
@@ -9,17 +10,24 @@ use crate::vm::value::Value;
 /// From this length on a string without precision is taken as it is, whatever its width.
 const LONG_BYTES: usize = 100;
 
+/// What `%q` may add to a byte.
+const MAX_ESCAPE_BYTES: usize = 3;
+
 pub(super) fn format<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let format = call.check_str(0)?.as_bytes();
-    let mut out = Vec::with_capacity(format.len() + 16);
+    let mut out = Buffer::new();
+    out.make_room(call.ctx, format.len() + 16)?;
     let mut slot = 0;
     for piece in Pieces::new(format) {
         match piece {
-            Ok(Piece::Literal(text)) => out.extend_from_slice(text),
+            Ok(Piece::Literal(text)) => {
+                out.make_room(call.ctx, text.len())?;
+                out.extend_from_slice(text);
+            }
             Ok(Piece::Directive(directive)) => {
                 slot += 1;
                 if let Value::Str(text) = call.get(slot) {
-                    room::make(call.ctx, &mut out, text.len())?;
+                    out.make_room(call.ctx, text.len())?;
                 }
                 if slot >= call.len() {
                     return Err(call.arg_error(slot, "no value"));
@@ -56,7 +64,7 @@ fn check<'gc>(call: &mut Call<'gc>, directive: Directive<'_>) -> Result<Spec, Er
 /// Writes the value in `slot`, or returns the `__tostring` metamethod that must be called first.
 fn write<'gc>(
     call: &mut Call<'gc>,
-    out: &mut Vec<u8>,
+    out: &mut Buffer,
     directive: Directive<'_>,
     slot: usize,
 ) -> Result<Option<Value<'gc>>, Error<'gc>> {
@@ -106,25 +114,36 @@ fn write_string<'gc>(
     if directive.is_plain() {
         return Ok(text_of::write_text(call.ctx, value, out));
     }
-    let mut text = Vec::new();
-    if let Some(metamethod) = text_of::write_text(call.ctx, value, &mut text) {
-        return Ok(Some(metamethod));
-    }
+    let mut short = Vec::new();
+    let text = match value {
+        Value::Str(text) => text.as_bytes(),
+        _ => {
+            if let Some(metamethod) = text_of::write_text(call.ctx, value, &mut short) {
+                return Ok(Some(metamethod));
+            }
+            &short
+        }
+    };
     if text.contains(&0) {
         return Err(call.arg_error(slot, "string contains zeros"));
     }
     let spec = check(call, directive)?;
     if spec.precision.is_none() && text.len() >= LONG_BYTES {
-        out.extend_from_slice(&text);
+        out.extend_from_slice(text);
     } else {
-        format::string(out, &spec, &text);
+        format::string(out, &spec, text);
     }
     Ok(None)
 }
 
-fn quote<'gc>(call: &mut Call<'gc>, out: &mut Vec<u8>, slot: usize) -> Result<(), Error<'gc>> {
+fn quote<'gc>(call: &mut Call<'gc>, out: &mut Buffer, slot: usize) -> Result<(), Error<'gc>> {
     match call.get(slot) {
-        Value::Str(text) => format::quote(out, text.as_bytes()),
+        Value::Str(text) => {
+            let escaped = |byte: &&u8| byte.is_ascii_control() || matches!(byte, b'"' | b'\\');
+            let more = text.as_bytes().iter().filter(escaped).count() * MAX_ESCAPE_BYTES;
+            out.make_room(call.ctx, text.len() + more + 2)?;
+            format::quote(out, text.as_bytes());
+        }
         Value::Int(value) => format::quote_int(out, value),
         Value::Float(value) => format::quote_float(out, value),
         value @ (Value::Nil | Value::Bool(_)) => {

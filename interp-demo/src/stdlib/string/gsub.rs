@@ -1,9 +1,9 @@
 //! `gsub`: with a replacement string all at once, with a function or a table as a loop that callbacks interrupt.
 
 use super::find::{capture_value, push_captures, raise, split_anchor};
-use crate::stdlib::room;
 use crate::text::pattern::{Matcher, Scan, expand};
 use crate::vm::access::Access;
+use crate::vm::buffer::Buffer;
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::userdata::UserData;
@@ -15,9 +15,12 @@ const PATTERN: usize = 1;
 const REPLACEMENT: usize = 2;
 const PROGRESS: usize = 3;
 
+/// A number takes at most so many bytes.
+const MAX_DIGITS: usize = 32;
+
 /// How far a substitution has got.
 struct Progress {
-    out: Vec<u8>,
+    out: Buffer,
     scan: Scan,
     /// Up to here the subject has been copied or replaced.
     copied: usize,
@@ -43,7 +46,7 @@ pub(super) fn gsub<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let left = call.opt_int(PROGRESS, subject.len() as i64 + 1)?;
     let (anchored, _) = split_anchor(pattern);
     let progress = Progress {
-        out: Vec::new(),
+        out: Buffer::new(),
         scan: Scan::new(0, anchored),
         copied: 0,
         current: (0, 0),
@@ -69,11 +72,13 @@ fn replace_by_text<'gc>(call: &mut Call<'gc>, mut progress: Progress) -> NativeR
     let ctx = call.ctx;
     let stop = || ctx.is_to_stop();
     let mut matcher = Matcher::new(subject, pattern).stopping(&stop);
-    while let Some((start, end)) = progress
-        .next_match(&mut matcher, subject)
-        .map_err(|error| raise(call, error))?
-    {
-        room::make(call.ctx, &mut progress.out, replacement.len())?;
+    // What each of its directives may stand for is a part of the match.
+    let directives = memchr::memchr_iter(b'%', replacement).count();
+    while let Some((start, end)) = progress.next_match(call, &mut matcher, subject)? {
+        let most = directives.saturating_mul((end - start).max(MAX_DIGITS));
+        progress
+            .out
+            .make_room(call.ctx, replacement.len().saturating_add(most))?;
         expand(
             &mut progress.out,
             replacement,
@@ -102,6 +107,9 @@ fn finish<'gc>(call: &mut Call<'gc>, progress: &mut Progress) -> NativeResult<'g
         call.get(SUBJECT)
     } else {
         let (subject, _) = subject_and_pattern(call);
+        progress
+            .out
+            .make_room(call.ctx, subject.len() - progress.copied)?;
         progress.out.extend_from_slice(&subject[progress.copied..]);
         progress.copied = subject.len();
         call.ctx.try_string(&progress.out)?
@@ -111,16 +119,21 @@ fn finish<'gc>(call: &mut Call<'gc>, progress: &mut Progress) -> NativeResult<'g
 
 impl Progress {
     /// The next match, after what stands before it has been copied.
-    fn next_match(
+    fn next_match<'gc>(
         &mut self,
+        call: &mut Call<'gc>,
         matcher: &mut Matcher<'_, '_>,
         subject: &[u8],
-    ) -> Result<Option<(usize, usize)>, crate::text::pattern::PatternError> {
+    ) -> Result<Option<(usize, usize)>, Error<'gc>> {
         if self.left <= 0 {
             return Ok(None);
         }
-        let found = self.scan.next_match(matcher, subject.len())?;
+        let found = self
+            .scan
+            .next_match(matcher, subject.len())
+            .map_err(|error| raise(call, error))?;
         if let Some((start, end)) = found {
+            self.out.make_room(call.ctx, start - self.copied)?;
             self.out.extend_from_slice(&subject[self.copied..start]);
             self.copied = end;
             self.current = (start, end);
@@ -143,10 +156,7 @@ fn replace_by_callback<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         let Some(mut progress) = holder.borrow::<Progress>() else {
             return call.ret0();
         };
-        let found = progress
-            .next_match(&mut matcher, subject)
-            .map_err(|error| raise(call, error))?;
-        let Some((start, end)) = found else {
+        let Some((start, end)) = progress.next_match(call, &mut matcher, subject)? else {
             let result = finish(call, &mut progress);
             return call.or_again(result, PROGRESS + 1, replace_by_callback);
         };
@@ -187,10 +197,13 @@ fn add<'gc>(
     let Some(mut progress) = holder.borrow::<Progress>() else {
         return Ok(());
     };
-    if let Value::Str(text) = value {
-        room::make(call.ctx, &mut progress.out, text.len())?;
-    }
     let keeps = matches!(value, Value::Nil | Value::Bool(false));
+    let bytes = match value {
+        _ if keeps => progress.current.1 - progress.current.0,
+        Value::Str(text) => text.len(),
+        _ => MAX_DIGITS,
+    };
+    progress.out.make_room(call.ctx, bytes)?;
     progress.changed |= !keeps;
     match value {
         _ if keeps => {

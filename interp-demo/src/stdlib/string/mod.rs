@@ -6,7 +6,8 @@ mod format;
 mod gsub;
 mod pack;
 
-use super::{Functions, register, room};
+use super::{Functions, register};
+use crate::vm::buffer::Buffer;
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::state::Ctx;
 use crate::vm::table::Table;
@@ -92,15 +93,20 @@ fn sub<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn map<'gc>(call: &mut Call<'gc>, change: fn(&u8) -> u8) -> NativeResult<'gc> {
-    let text: Vec<u8> = call.check_str(0)?.as_bytes().iter().map(change).collect();
-    let text = call.ctx.try_string(&text)?;
+    let text = call.check_str(0)?.as_bytes();
+    let mut changed = Buffer::new();
+    changed.make_room(call.ctx, text.len())?;
+    changed.extend(text.iter().map(change));
+    let text = call.ctx.try_string(&changed)?;
     call.ret1(text)
 }
 
 fn reverse<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let mut text = call.check_str(0)?.as_bytes().to_vec();
-    text.reverse();
-    let text = call.ctx.try_string(&text)?;
+    let text = call.check_str(0)?.as_bytes();
+    let mut reversed = Buffer::new();
+    reversed.make_room(call.ctx, text.len())?;
+    reversed.extend(text.iter().rev());
+    let text = call.ctx.try_string(&reversed)?;
     call.ret1(text)
 }
 
@@ -119,15 +125,16 @@ fn rep<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return Err(call.error("resulting string too large"));
     };
     let bytes = bytes - separator.len();
-    let mut result = Vec::new();
-    room::make(call.ctx, &mut result, bytes)?;
+    let mut result = Buffer::new();
+    result.make_room(call.ctx, bytes)?;
     result.extend_from_slice(text);
     if count > 1 {
         result.extend_from_slice(separator);
     }
     // What is there is a whole number of turns, and so is twice that.
     while result.len() < bytes {
-        result.extend_from_within(..result.len().min(bytes - result.len()));
+        let more = result.len().min(bytes - result.len());
+        result.extend_from_within(..more);
     }
     let result = call.ctx.try_string(&result)?;
     call.ret1(result)
@@ -152,7 +159,8 @@ fn byte<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
 }
 
 fn char<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let mut text = Vec::with_capacity(call.len());
+    let mut text = Buffer::new();
+    text.make_room(call.ctx, call.len())?;
     for index in 0..call.len() {
         match u8::try_from(call.check_int(index)?) {
             Ok(byte) => text.push(byte),

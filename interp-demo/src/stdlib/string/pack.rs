@@ -1,8 +1,8 @@
 //! `pack`, `packsize` and `unpack`.
 
 use super::{MAX_BYTES, start_position};
-use crate::stdlib::room;
 use crate::text::pack::{self, Field, Kind, Layout, PackError};
+use crate::vm::buffer::Buffer;
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::value::Value;
@@ -22,7 +22,7 @@ pub(super) fn pack<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let mut layout = Layout::new(call.check_str(0)?.as_bytes());
     // A missing value is told of as nil, as Lua does.
     call.push(Value::Nil);
-    let mut out = Vec::new();
+    let mut buffer = Buffer::new();
     let mut total = 0;
     let mut slot = 0;
     while let Some(field) = layout
@@ -30,21 +30,22 @@ pub(super) fn pack<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         .map_err(|error| refuse(call, error))?
     {
         total += field.padding + field.size;
-        room::make(call.ctx, &mut out, field.padding + field.size)?;
+        buffer.make_room(call.ctx, field.padding + field.size)?;
+        let out = &mut *buffer;
         out.resize(out.len() + field.padding, PADDING);
         if !matches!(field.kind, Kind::Padding | Kind::Nothing) {
             slot += 1;
         }
-        total += pack_field(call, &mut out, field, layout.is_little(), slot)?;
+        total += pack_field(call, &mut buffer, field, layout.is_little(), slot)?;
     }
-    let packed = call.ctx.try_string(&out)?;
+    let packed = call.ctx.try_string(&buffer)?;
     call.ret1(packed)
 }
 
 /// Appends one value; the number of bytes beyond the size of the field.
 fn pack_field<'gc>(
     call: &mut Call<'gc>,
-    out: &mut Vec<u8>,
+    out: &mut Buffer,
     field: Field,
     little: bool,
     slot: usize,
@@ -79,7 +80,8 @@ fn pack_field<'gc>(
                 return Err(call.arg_error(slot, "string longer than given size"));
             }
             out.extend_from_slice(text);
-            out.resize(out.len() + field.size - text.len(), PADDING);
+            let padded = out.len() + field.size - text.len();
+            out.resize(padded, PADDING);
         }
         Kind::Counted => {
             let text = call.check_str(slot)?.as_bytes();
@@ -87,6 +89,7 @@ fn pack_field<'gc>(
                 return Err(call.arg_error(slot, "string length does not fit in given size"));
             }
             pack::put_int(out, text.len() as i64, false, little, field.size);
+            out.make_room(call.ctx, text.len())?;
             out.extend_from_slice(text);
             return Ok(text.len());
         }
@@ -95,6 +98,7 @@ fn pack_field<'gc>(
             if text.contains(&0) {
                 return Err(call.arg_error(slot, "string contains zeros"));
             }
+            out.make_room(call.ctx, text.len() + 1)?;
             out.extend_from_slice(text);
             out.push(0);
             return Ok(text.len() + 1);

@@ -7,7 +7,8 @@ mod slow;
 mod sort;
 mod sorter;
 
-use super::{Functions, register, room};
+use super::{Functions, register};
+use crate::vm::buffer::Buffer;
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::patience::Patience;
@@ -184,19 +185,21 @@ fn move_<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let (List::Plain(source), List::Plain(target)) = (source_list, target_list) else {
         return slow::move_(call, target, range);
     };
+    // `state` counts what has been copied: a second attempt goes on from there.
     let patience = Patience::new(call.ctx);
-    for step in 0..count {
+    for step in call.state..count {
         patience.step()?;
         let offset = if range.backwards {
             count - 1 - step
         } else {
             step
         };
-        target.set_int(
-            call.ctx,
-            to + offset,
-            source.get_int(call.ctx, from + offset),
-        )?;
+        let value = source.get_int(call.ctx, from + offset);
+        if let Err(error) = target.set_int(call.ctx, to + offset, value) {
+            call.state = step;
+            let arguments = call.results();
+            return call.or_again(Err(error), arguments, move_);
+        }
     }
     call.ret1(target)
 }
@@ -264,14 +267,14 @@ fn concat_plain<'gc>(
         Value::Str(text) => text.as_bytes(),
         _ => b"",
     };
-    let mut out = Vec::new();
+    let mut out = Buffer::new();
     let mut index = first;
     let patience = Patience::new(call.ctx);
     while index <= last {
         patience.step()?;
         match table.get_int(call.ctx, index) {
             Value::Str(text) => {
-                room::make(call.ctx, &mut out, text.len() + separator.len())?;
+                out.make_room(call.ctx, text.len())?;
                 out.extend_from_slice(text.as_bytes());
             }
             Value::Int(int) => crate::text::number::write_int(&mut out, int),
@@ -287,6 +290,7 @@ fn concat_plain<'gc>(
         if index == last {
             break;
         }
+        out.make_room(call.ctx, separator.len())?;
         out.extend_from_slice(separator);
         index += 1;
     }

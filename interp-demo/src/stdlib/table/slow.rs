@@ -121,10 +121,8 @@ fn copy<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
                 return call.call(method, &[receiver, key], |call| {
                     let value = call.result(0);
                     call.truncate(copying::SLOTS);
-                    match store_element(call, value)? {
-                        Some(flow) => Ok(flow),
-                        None => copy(call),
-                    }
+                    call.push(value);
+                    copy_read(call)
                 });
             }
         }
@@ -153,10 +151,24 @@ fn offset(call: &Call<'_>) -> i64 {
     }
 }
 
+/// Stores the element in the last slot, and goes on copying.
+fn copy_read<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let value = call.pop();
+    match store_element(call, value)? {
+        Some(flow) => Ok(flow),
+        None => copy(call),
+    }
+}
+
 fn store_element<'gc>(call: &mut Call<'gc>, value: Value<'gc>) -> Result<Option<Flow>, Error<'gc>> {
     let key = Value::Int(int_at(call, copying::TO).wrapping_add(offset(call)));
     call.state += 1;
-    store(call, key, value)
+    store(call, key, value).or_else(|error| {
+        call.state -= 1;
+        call.push(value);
+        let flow = call.or_again(Err(error), copying::SLOTS + 1, copy_read)?;
+        Ok(Some(flow))
+    })
 }
 
 /// Stores into the target; if that takes a call, its flow is returned and copying goes on after it.
@@ -339,13 +351,18 @@ fn gather<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         patience.step()?;
         let key = Value::Int(int_at(call, gathering::FIRST).wrapping_add(call.state));
         match call.ctx.index(call.get(gathering::SOURCE), key)? {
-            Access::Value(value) => keep(call, value)?,
+            Access::Value(value) => {
+                if let Err(error) = keep(call, value) {
+                    call.push(value);
+                    return call.or_again(Err(error), gathering::SLOTS + 1, gather_read);
+                }
+            }
             Access::Call { method, receiver } => {
                 return call.call(method, &[receiver, key], |call| {
                     let value = call.result(0);
                     call.truncate(gathering::SLOTS);
-                    keep(call, value)?;
-                    gather(call)
+                    call.push(value);
+                    gather_read(call)
                 });
             }
         }
@@ -365,7 +382,9 @@ fn gather<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return call.or_again(result, gathering::SLOTS, gather);
     }
     if !call.reserve(count as usize) {
-        return Err(call.error("too many results to unpack"));
+        let error = call.error("too many results to unpack");
+        let error = call.shortage().unwrap_or(error);
+        return call.or_again(Err(error), gathering::SLOTS, gather);
     }
     for index in 1..=count {
         call.push(list.get_int(call.ctx, index));
@@ -373,12 +392,22 @@ fn gather<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.ret_top(count as usize)
 }
 
-fn keep<'gc>(call: &mut Call<'gc>, value: Value<'gc>) -> Result<(), Error<'gc>> {
-    call.state += 1;
-    match call.get(gathering::LIST) {
-        Value::Table(list) => list.set_int(call.ctx, call.state, value),
-        _ => Ok(()),
+/// Keeps the element in the last slot, and goes on gathering.
+fn gather_read<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let value = call.get(gathering::SLOTS);
+    if let Err(error) = keep(call, value) {
+        return call.or_again(Err(error), gathering::SLOTS + 1, gather_read);
     }
+    call.truncate(gathering::SLOTS);
+    gather(call)
+}
+
+fn keep<'gc>(call: &mut Call<'gc>, value: Value<'gc>) -> Result<(), Error<'gc>> {
+    if let Value::Table(list) = call.get(gathering::LIST) {
+        list.set_int(call.ctx, call.state + 1, value)?;
+    }
+    call.state += 1;
+    Ok(())
 }
 
 /// `unpack` without a last position.

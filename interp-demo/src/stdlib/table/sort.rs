@@ -3,6 +3,7 @@
 use super::sorter::{Sorter, Step};
 use super::{ALL, List, check_list, slow};
 use crate::vm::access::Compare;
+use crate::vm::buffer::Reservation;
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::patience::Patience;
@@ -80,7 +81,16 @@ fn finish<'gc>(
 
 /// Sorts at once what needs no metamethods: lists of strings only, or of numbers only that are not NaN.
 fn sort_alike<'gc>(call: &mut Call<'gc>, list: Table<'gc>, len: i64) -> Result<bool, Error<'gc>> {
-    let mut values = Vec::with_capacity(len.max(0) as usize);
+    // Where there is no memory for a copy, the list is sorted where it is.
+    let count = usize::try_from(len).unwrap_or(0);
+    let mut values = Vec::new();
+    let bytes = count.saturating_mul(size_of::<Value<'_>>());
+    let Some(_room) = Reservation::new(call.ctx, bytes) else {
+        return Ok(false);
+    };
+    if values.try_reserve_exact(count).is_err() {
+        return Ok(false);
+    }
     let (mut strings, mut ints, mut floats) = (true, true, true);
     for index in 1..=len {
         let value = list.get_int(call.ctx, index);

@@ -9,16 +9,20 @@ use super::super::buffer::{Found, Pattern, without_returns};
 use super::super::endpoint::{Endpoint, Role};
 use super::super::message;
 use super::{Tcp, this, this_as, wait_for};
+use crate::vm::buffer::Buffer;
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::state::Ctx;
 use crate::vm::suspend::Answer;
 use crate::vm::value::Value;
 
+/// The object, the pattern and the prefix.
+const SLOTS: usize = 3;
+
 /// `receive([pattern [, prefix]])`
 pub(super) fn receive<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     call.state = this_as(call, Role::Client)?.0.limits.deadline().to_number();
-    call.truncate(3);
+    call.truncate(SLOTS);
     receive_more(call)
 }
 
@@ -42,12 +46,18 @@ fn pattern<'gc>(call: &Call<'gc>, prefix_len: usize) -> Result<Pattern, Error<'g
 }
 
 fn receive_more<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
+    let result = receive_now(call);
+    call.or_again(result, SLOTS, receive_more)
+}
+
+fn receive_now<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let answer = call.answer();
     let prefix = match call.get(2) {
         Value::Nil => &b""[..],
         _ => call.check_str(2)?.as_bytes(),
     };
     let pattern = pattern(call, prefix.len())?;
+    let ctx = call.ctx;
     let mut tcp = this(call)?;
     let endpoint = &mut tcp.0;
     if let Answer::Failed(error) = answer {
@@ -60,7 +70,8 @@ fn receive_more<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             }
             Found::Needs(bytes) => bytes,
         };
-        match endpoint.read_some(missing) {
+        let mut room = |buffer: &mut Buffer, more| buffer.try_make_room(ctx, more);
+        match endpoint.read_some(missing, &mut room) {
             Ok(0) if pattern == Pattern::All && !endpoint.buffer.is_empty() => {
                 let take = endpoint.buffer.bytes().len();
                 return received(call, tcp, pattern, prefix, take, 0);
@@ -73,6 +84,9 @@ fn receive_more<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
                     Some(waiting) => waiting,
                     None => received_part(call, tcp, pattern, prefix, message::TIMEOUT),
                 };
+            }
+            Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+                return Err(ctx.out_of_memory());
             }
             Err(error) => return received_part(call, tcp, pattern, prefix, &message::of(&error)),
         }
@@ -98,7 +112,13 @@ fn text_of<'gc>(
     };
     match prefix {
         [] => ctx.try_string(bytes),
-        _ => ctx.try_string(&[prefix, bytes].concat()),
+        _ => {
+            let mut whole = Buffer::new();
+            whole.make_room(ctx, prefix.len() + bytes.len())?;
+            whole.extend_from_slice(prefix);
+            whole.extend_from_slice(bytes);
+            ctx.try_string(&whole)
+        }
     }
 }
 
