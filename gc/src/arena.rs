@@ -446,6 +446,10 @@ where
         self.context.start_cycle(crate::metrics::Cause::Idle);
     }
 
+    fn keep_old(&mut self, keep: bool) {
+        self.context.keep_old(keep);
+    }
+
     fn step(&mut self, budget: Budget) -> Progress {
         self.context.run(&self.root_trace(), Goal::IdleStep(budget))
     }

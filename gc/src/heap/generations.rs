@@ -36,6 +36,8 @@ pub(super) struct Generations {
     full: Cell<bool>,
     /// Bytes that the last full cycle found alive.
     live_at_full_bytes: Cell<usize>,
+    /// Whether what cycles find alive is not to be old for the time being, though there are generations.
+    one_for_now: Cell<bool>,
     /// Marked objects that were written to since the decision: they are on the queue of slices.
     remembered: RefCell<HashSet<NonNull<u8>>>,
 }
@@ -81,6 +83,11 @@ impl Context {
         self.generations.ask_full();
     }
 
+    /// Says whether what the next cycles find alive is to be old.
+    pub(crate) fn keep_old(&self, keep: bool) {
+        self.generations.one_for_now.set(!keep);
+    }
+
     /// Bytes that young cycles have made old since the last full one.
     pub(crate) fn promoted_bytes(&self) -> usize {
         match self.generations.sticky.get() {
@@ -123,7 +130,7 @@ impl Context {
             );
         generations
             .sticky
-            .set(generations.wanted.get() && old_enough);
+            .set(generations.wanted.get() && !generations.one_for_now.get() && old_enough);
     }
 
     /// Notes what a cycle has found alive; answers what may be allocated before the next one, where the arena is
@@ -138,6 +145,9 @@ impl Context {
         }
         if !generations.wanted.get() {
             self.take_marks_back();
+            return None;
+        }
+        if generations.one_for_now.get() && !generations.sticky.get() {
             return None;
         }
         self.marked_bytes.set(self.survivors_bytes.get());

@@ -620,13 +620,21 @@ impl PageRef {
         true
     }
 
-    /// Releases every free unit of a swept page of many cells to the allocator; answers how many bytes.
-    pub(super) fn release(&self, source: &Source) -> usize {
+    /// Releases the free units of a swept page of many cells to the allocator, but the first of them, of so many bytes; answers how many
+    /// bytes went.
+    pub(super) fn release(&self, source: &Source, keep_bytes: usize) -> usize {
         if self.cells() == 1 {
             return 0;
         }
         let mut released = 0;
-        for units in self.free_units() {
+        let mut keep_units = keep_bytes.div_ceil(UNIT_BYTES);
+        for mut units in self.free_units() {
+            let kept = keep_units.min(units.len());
+            keep_units -= kept;
+            units.start += kept;
+            if units.is_empty() {
+                continue;
+            }
             // SAFETY: the units are free, and marked as released so that no cell in them is used.
             unsafe { self.release_units(source, units.clone()) };
             for unit in units {

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use sleepy_alloc::poison;
 
-use super::page::PageRef;
+use super::page::{PageRef, Swept};
 use super::vtable::VTable;
 
 /// The pages of one vtable and size class.
@@ -33,6 +33,42 @@ pub(super) struct Space {
     pages: UnsafeCell<Vec<PageRef>>,
     /// Pages below are swept, while a sweep is under way.
     cursor: Cell<usize>,
+    demand: Demand,
+}
+
+/// How many cells a space needs from one sweep to the next, by what the last ones have found.
+#[derive(Default)]
+struct Demand {
+    /// Objects that this sweep has found, the dead among them too.
+    found: Cell<usize>,
+    /// Those that live.
+    survive: Cell<usize>,
+    /// Those that the last sweep has left.
+    survived: Cell<usize>,
+    /// By how many the space grows from one sweep to the next.
+    grows_by: Cell<usize>,
+    /// Free cells that this sweep has kept.
+    kept: Cell<usize>,
+}
+
+impl Demand {
+    fn begin(&self) {
+        self.found.set(0);
+        self.survive.set(0);
+        self.kept.set(0);
+    }
+
+    fn end(&self) {
+        let grown = self.found.get().saturating_sub(self.survived.get());
+        self.survived.set(self.survive.get());
+        self.grows_by.set(grown.max(self.grows_by.get() / 2));
+    }
+
+    /// Free cells that this sweep may still keep.
+    fn room(&self) -> usize {
+        let grows_by = self.grows_by.get();
+        (grows_by + grows_by / 4).saturating_sub(self.kept.get())
+    }
 }
 
 /// What [`Space::look_unswept`] has found.
@@ -75,6 +111,7 @@ impl Space {
             index,
             pages: UnsafeCell::new(Vec::new()),
             cursor: Cell::new(0),
+            demand: Demand::default(),
         }
     }
 
@@ -200,11 +237,33 @@ impl Space {
         self.cursor.set(0);
         self.free_pages.set(None);
         self.holed_pages.set(None);
+        self.demand.begin();
     }
 
     /// Ends a sweep.
     pub(super) fn end_sweep(&self) {
         self.cursor.set(0);
+        self.demand.end();
+    }
+
+    /// A page of the space was swept.
+    pub(super) fn note_swept(&self, swept: Swept) {
+        let demand = &self.demand;
+        demand
+            .found
+            .set(demand.found.get() + swept.live + swept.freed);
+        demand.survive.set(demand.survive.get() + swept.live);
+    }
+
+    /// Bytes of free cells that the space will need before the next sweep, and that this one has not kept yet.
+    pub(super) fn needed_bytes(&self) -> usize {
+        self.demand.room().saturating_mul(self.cell_bytes)
+    }
+
+    /// Free cells of so many bytes are kept.
+    pub(super) fn keep(&self, bytes: usize) {
+        let kept = &self.demand.kept;
+        kept.set(kept.get() + bytes / self.cell_bytes.max(1));
     }
 
     /// Puts a page on the list of pages with free cells, unless it is on one.
@@ -229,5 +288,43 @@ impl Space {
         list.set(page.next.take());
         page.listed.set(false);
         Some(page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sweep that finds so many objects, of which some survive; gives what it may keep at its beginning.
+    fn sweep(demand: &Demand, found: usize, survive: usize) -> usize {
+        demand.begin();
+        let room = demand.room();
+        demand.found.set(found);
+        demand.survive.set(survive);
+        demand.end();
+        room
+    }
+
+    #[test]
+    fn a_space_keeps_what_it_has_grown_by_and_a_quarter_more() {
+        let demand = Demand::default();
+        assert_eq!(sweep(&demand, 1_000, 600), 0, "nothing is known");
+        for _ in 0..20 {
+            sweep(&demand, 1_000, 600);
+        }
+        assert_eq!(sweep(&demand, 1_000, 600), 500);
+        // A burst is remembered for a few sweeps.
+        sweep(&demand, 5_000, 600);
+        assert_eq!(sweep(&demand, 1_000, 600), 5_500);
+        assert_eq!(sweep(&demand, 1_000, 600), 2_750);
+        // What is kept takes room.
+        demand.begin();
+        demand.kept.set(1_300);
+        assert_eq!(demand.room(), 75);
+        // A space that shrinks needs nothing.
+        for _ in 0..20 {
+            sweep(&demand, 600, 600);
+        }
+        assert_eq!(sweep(&demand, 600, 600), 0);
     }
 }

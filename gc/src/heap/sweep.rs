@@ -253,6 +253,7 @@ impl Context {
         };
         page.swept.set(self.epoch.get());
         page.listed.set(false);
+        space.note_swept(swept);
         self.discharge(swept.freed, swept.freed * page.cell_bytes);
         self.survivors.set(self.survivors.get() + swept.live);
         self.survivors_bytes
@@ -282,12 +283,21 @@ impl Context {
         if wanted {
             return true;
         }
-        // Memory for the next cycle's allocations is kept; what is beyond goes back, unit by unit.
-        if kept > self.keep_bytes.get() {
-            page.release(source);
-        } else {
-            self.kept_bytes.set(kept + counted_bytes);
-        }
+        // Memory for the next cycle's allocations is kept, of each space as much as it needs; what is beyond goes back, unit by unit. A
+        // program at rest is not disturbed for that.
+        let room_bytes = match kept > self.keep_bytes.get() {
+            true => 0,
+            false if self.at_rest.get() => usize::MAX,
+            false => space.needed_bytes(),
+        };
+        let resident_bytes = page.resident_free_bytes(swept);
+        let released_bytes = match resident_bytes > room_bytes {
+            true => page.release(source, room_bytes),
+            false => 0,
+        };
+        self.kept_bytes
+            .set(kept + counted_bytes.saturating_sub(released_bytes));
+        space.keep(resident_bytes.saturating_sub(released_bytes));
         if !space.large {
             space.offer(page);
         }

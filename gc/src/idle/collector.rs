@@ -55,6 +55,10 @@ pub trait Collector {
         self.start_cycle();
     }
 
+    /// Says whether what the cycle that starts next finds alive is to be old, so that a young cycle may follow. Where it is not, there
+    /// is one generation until a later cycle, and stores need not be watched. Nothing where there is one generation anyway.
+    fn keep_old(&mut self, _keep: bool) {}
+
     /// Performs one bounded step. May be a no-op.
     fn step(&mut self, budget: Budget) -> Progress;
 

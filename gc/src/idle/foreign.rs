@@ -131,6 +131,10 @@ impl<C: Collector> Collector for Half<'_, C> {
         self.0.start_full_cycle();
     }
 
+    fn keep_old(&mut self, keep: bool) {
+        self.0.keep_old(keep);
+    }
+
     fn step(&mut self, budget: Budget) -> Progress {
         self.0.step(budget)
     }

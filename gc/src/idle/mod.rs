@@ -61,6 +61,7 @@
 pub mod bell;
 pub mod c_waits;
 mod child;
+mod choice;
 mod clock;
 pub mod collector;
 mod fd;

@@ -24,7 +24,9 @@ use super::switches::Switches;
 ///
 /// A collector with two generations starts young cycles, which leave what has died old. What has become old since the last full cycle
 /// (`promoted_bytes` of the hint) is priced as well: as soon as it pays for a full cycle, the next one is full. A full cycle that
-/// found nearly all of it alive doubles what the next one needs.
+/// found nearly all of it alive doubles what the next one needs. Where so much dies old that full cycles alone are cheaper, there are
+/// only those, paid for by `price_ns_per_kib`; a young one is tried after each sixteen of them. So that price is what to change where
+/// memory and CPU time are worth more or less than by default: `F` ns of CPU time for a full cycle leave garbage of `F / price` KiB.
 ///
 /// Both prices fall where processors are scarce (`/proc/pressure/cpu`, or the load where the kernel does not tell) and rise where memory
 /// is. What a small cycle needs at least stays the same, since it is hardly felt. The kernel is asked once a second at most, and only

@@ -262,6 +262,10 @@ where
         self.arena.start_full_cycle();
     }
 
+    fn keep_old(&mut self, keep: bool) {
+        self.arena.keep_old(keep);
+    }
+
     fn step(&mut self, budget: Budget) -> Progress {
         Collector::step(&mut self.arena, budget)
     }

@@ -185,10 +185,16 @@ impl Sleeper {
     /// and counted apart from the steps made while waiting, and what it costs is learnt from.
     pub fn forced_step<C: Collector>(&mut self, c: &mut C, budget: Budget) -> Progress {
         let before_ns = cpu_ns();
+        let before = (!c.has_work()).then(|| c.hint());
         let progress = c.forced_step(budget);
         let spent_ns = cpu_ns().saturating_sub(before_ns);
         self.stats.forced_steps += 1;
         self.stats.forced_ns += spent_ns;
+        if let Some(hint) = before
+            && (c.has_work() || progress.finished_cycle)
+        {
+            self.start.forced(&hint);
+        }
         self.learn(c, &progress, spent_ns);
         progress
     }
@@ -467,13 +473,13 @@ impl Sleeper {
         };
         // What the start costs counts as part of the first step.
         span.looked_cpu_ns.get_or_insert_with(cpu_ns);
+        c.keep_old(self.start.started(kind, &hint));
         match kind {
             start::Kind::Young => c.start_cycle(),
             // With one generation, too, the collector chooses itself what its cycles are.
             start::Kind::Full if !hint.young_next => c.start_cycle(),
             start::Kind::Full => c.start_full_cycle(),
         }
-        self.start.started(kind, &hint);
         self.stats.cycles_started += 1;
         span.started_cycle = true;
         self.phase = None;

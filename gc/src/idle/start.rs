@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use super::choice::Choice;
 use super::collector::{IdleHint, StackDepth};
 use super::policy::{Policy, ns_of};
 use crate::step::Progress;
@@ -49,6 +50,7 @@ pub(super) struct StartRule {
     misses: u32,
     /// How many full cycles in a row have found nearly everything alive that had become old, at most [`MAX_MISSES`].
     promoted_misses: u32,
+    choice: Choice,
     /// Waits yet to let pass, for a collector that does not tell what was allocated.
     skip_waits: u32,
     prices: Prices,
@@ -74,10 +76,19 @@ struct Cost {
 /// What has been seen of the present cycle.
 #[derive(Clone, Copy, Debug, Default)]
 struct UnderWay {
-    /// What was known when it started, if a wait started it.
-    started: Option<(Kind, IdleHint)>,
+    /// What was known when it started, if that was noted.
+    started: Option<Started>,
     spent_ns: u64,
     freed_bytes: usize,
+}
+
+/// The start of a cycle.
+#[derive(Clone, Copy, Debug)]
+struct Started {
+    kind: Kind,
+    before: IdleHint,
+    /// Whether a wait has started it, and not allocation.
+    in_wait: bool,
 }
 
 impl StartRule {
@@ -126,9 +137,18 @@ impl StartRule {
         } else {
             Kind::Full
         };
-        let [ordinary, in_long] = self.needed_bytes(policy, next, hint.live_bytes);
-        let needed_bytes = if long { in_long } else { ordinary };
-        let is_due = hint.allocated_bytes_since_cycle as u64 >= needed_bytes;
+        let is_due = |kind: Kind, new_bytes: usize| {
+            let [ordinary, in_long] = self.needed_bytes(policy, kind, hint.live_bytes);
+            new_bytes as u64 >= if long { in_long } else { ordinary }
+        };
+        if next == Kind::Young && self.choice.wants_full() {
+            // What has become old pays as if it were new.
+            let new_bytes = hint
+                .allocated_bytes_since_cycle
+                .saturating_add(hint.promoted_bytes);
+            return is_due(Kind::Full, new_bytes).then_some(Kind::Full);
+        }
+        let is_due = is_due(next, hint.allocated_bytes_since_cycle);
         // What is old can wait for the next cycle that new objects pay for; but before a silence it can't.
         let is_full_due = next == Kind::Young
             && hint.promoted_bytes as u64 >= self.needed_promoted_bytes(policy, hint.live_bytes);
@@ -198,10 +218,29 @@ impl StartRule {
         }
     }
 
-    /// A wait has started a cycle.
-    pub(super) fn started(&mut self, kind: Kind, hint: &IdleHint) {
+    /// A wait is about to start a cycle. Answers whether what this finds alive is to be old afterwards, so that a young one may follow.
+    pub(super) fn started(&mut self, kind: Kind, hint: &IdleHint) -> bool {
+        self.begin(kind, hint, true);
+        kind == Kind::Young || self.choice.keeps_old()
+    }
+
+    /// Allocation has started a cycle.
+    pub(super) fn forced(&mut self, hint: &IdleHint) {
+        let kind = if hint.young_next {
+            Kind::Young
+        } else {
+            Kind::Full
+        };
+        self.begin(kind, hint, false);
+    }
+
+    fn begin(&mut self, kind: Kind, before: &IdleHint, in_wait: bool) {
         self.under_way = UnderWay {
-            started: Some((kind, *hint)),
+            started: Some(Started {
+                kind,
+                before: *before,
+                in_wait,
+            }),
             ..UnderWay::default()
         };
     }
@@ -218,33 +257,41 @@ impl StartRule {
         self.under_way.freed_bytes += progress.freed_bytes;
         if progress.finished_cycle {
             let cycle = std::mem::take(&mut self.under_way);
-            if let Some((kind, before)) = cycle.started {
-                self.finished(policy, cycle, kind, &before, live_bytes);
+            if let Some(started) = cycle.started {
+                self.finished(policy, cycle, started, live_bytes);
             }
         }
     }
 
-    fn finished(
-        &mut self,
-        policy: &Policy,
-        cycle: UnderWay,
-        kind: Kind,
-        before: &IdleHint,
-        live_bytes: usize,
-    ) {
+    fn finished(&mut self, policy: &Policy, cycle: UnderWay, started: Started, live_bytes: usize) {
+        let Started {
+            kind,
+            before,
+            in_wait,
+        } = started;
         let cost = Some(Cost {
             spent_ns: cycle.spent_ns,
             live_bytes,
         });
         match kind {
-            Kind::Young => self.last_young = cost,
-            Kind::Full => self.last_full = cost,
+            Kind::Young => {
+                self.last_young = cost;
+                self.choice.young_ended(&before, live_bytes);
+            }
+            Kind::Full => {
+                self.last_full = cost;
+                self.choice.full_ended(&before, live_bytes);
+            }
         }
+        let [young_ns, full_ns] =
+            [Kind::Young, Kind::Full].map(|kind| self.cost_ns(kind, live_bytes));
+        self.choice.choose(young_ns, full_ns);
         let count = |misses: &mut u32, freed_bytes: usize, of_bytes: usize| {
             let enough = of_bytes as u128 * u128::from(policy.productive_percent) / 100;
             *misses = match freed_bytes as u128 >= enough.max(1) {
                 true => 0,
-                false => (*misses + 1).min(MAX_MISSES),
+                // That allocation has started it was no decision of ours.
+                false => (*misses + u32::from(in_wait)).min(MAX_MISSES),
             };
         };
         let started_with = before.allocated_bytes_since_cycle;

@@ -295,3 +295,59 @@ fn idle_work_stays_under_its_cap_re_arms_and_falls_silent() {
         );
     }
 }
+
+/// A cache of documents: half of what a program allocates beside 10 MiB dies young, and the other half when it is old.
+#[test]
+fn a_program_whose_garbage_is_old_gets_full_cycles_and_pays_for_them_by_what_it_allocates() {
+    let policy = Policy::default();
+    let mut rule = StartRule::default();
+    let (live, full_ns, young_ns) = (10 * MIB, 4 * MS, MS);
+    let (mut since, mut old, mut young_next) = (0, 0, true);
+    let (mut kinds, mut most) = (Vec::new(), 0);
+    for _ in 0..4_000 {
+        since += 40 * KIB;
+        let before = IdleHint {
+            young_next,
+            ..young_hint(since, old, live + old)
+        };
+        let Some(kind) = rule.starts(&policy, &before, SHORT) else {
+            continue;
+        };
+        most = most.max(since + old);
+        let keeps_old = rule.started(kind, &before);
+        let (spent_ns, freed) = match kind {
+            Kind::Young => (young_ns, since / 2),
+            Kind::Full => (full_ns, since + old),
+        };
+        old = match kind {
+            Kind::Young => old + since / 2,
+            Kind::Full => 0,
+        };
+        young_next = keeps_old;
+        let end = Progress::new(CollectionPhase::Sleeping, 1, freed, true);
+        rule.stepped(&policy, &end, spent_ns, live + old);
+        since = 0;
+        kinds.push(kind);
+    }
+    let young = kinds.iter().filter(|&&kind| kind == Kind::Young).count();
+    assert!(young * 8 < kinds.len(), "{young} of {}", kinds.len());
+    // 4 ms at 3 µs for each KiB, and what a trial leaves.
+    assert!(most < 2 * MIB, "{most}");
+    let spent_ns = (kinds.len() - young) as u64 * full_ns + young as u64 * young_ns;
+    assert!(
+        spent_ns <= 4_000 * 40 * policy.price_ns_per_kib + full_ns,
+        "{spent_ns}"
+    );
+}
+
+#[test]
+fn cycles_that_allocation_starts_are_learnt_from_and_never_held_against_waits() {
+    let policy = Policy::default();
+    let mut rule = StartRule::default();
+    for _ in 0..10 {
+        rule.forced(&hint(MIB, 20 * MIB));
+        let end = Progress::new(CollectionPhase::Sleeping, 1, 0, true);
+        rule.stepped(&policy, &end, 3 * MS, 20 * MIB);
+    }
+    assert_eq!(needed(&rule, 20 * MIB, SHORT), 1_000 * KIB);
+}

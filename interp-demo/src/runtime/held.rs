@@ -80,6 +80,10 @@ impl Collector for Held<'_> {
         self.guard.start_full_cycle();
     }
 
+    fn keep_old(&mut self, keep: bool) {
+        self.guard.keep_old(keep);
+    }
+
     fn step(&mut self, budget: Budget) -> Progress {
         self.guard.step(budget)
     }

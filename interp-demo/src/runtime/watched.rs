@@ -169,6 +169,10 @@ impl Collector for WatchedArena {
         self.arena.start_full_cycle();
     }
 
+    fn keep_old(&mut self, keep: bool) {
+        self.arena.keep_old(keep);
+    }
+
     fn step(&mut self, budget: Budget) -> Progress {
         if self.trace.is_none() {
             let progress = Collector::step(&mut self.arena, budget);

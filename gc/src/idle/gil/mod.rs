@@ -322,6 +322,10 @@ impl<T: Send + Collector> Collector for GilGuard<'_, T> {
         T::start_full_cycle(self);
     }
 
+    fn keep_old(&mut self, keep: bool) {
+        T::keep_old(self, keep);
+    }
+
     fn step(&mut self, budget: Budget) -> Progress {
         T::step(self, budget)
     }
