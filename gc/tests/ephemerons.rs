@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use sleepy_gc::collections::{GcStr, GcVec};
 use sleepy_gc::ephemeron::{EphemeronMap, WeakTarget, Weakness};
-use sleepy_gc::{Arena, Budget, Collect, Gc, Lock, Rootable};
+use sleepy_gc::{Arena, Budget, Collect, CollectionPhase, Gc, Lock, Rootable};
 
 /// An object as a key: by identity.
 #[derive(Clone, Copy, Collect)]
@@ -190,6 +190,44 @@ fn changing_the_weakness_while_marking_is_safe() {
             map.iter(mc)
                 .for_each(|(key, value)| assert_eq!(*key.0, *value.0));
         });
+    }
+}
+
+#[test]
+fn a_map_that_becomes_strong_while_the_dead_are_cleared_keeps_none_of_them() {
+    for generational in [false, true] {
+        for (weakness, steps) in [Weakness::Keys, Weakness::Values, Weakness::Both]
+            .into_iter()
+            .flat_map(|weakness| [0, 1, 3, 10].map(|steps| (weakness, steps)))
+        {
+            let mut arena = arena(weakness);
+            arena.set_generational(generational);
+            arena.mutate(|mc, (map, _)| {
+                for n in 0..500 {
+                    map.insert(mc, Object(Gc::new(mc, n)), Object(Gc::new(mc, n)));
+                }
+            });
+            arena.start_cycle();
+            while arena.collection_phase() != CollectionPhase::Sweeping {
+                arena.step(Budget::Work(1));
+            }
+            // The dead leave their maps first.
+            for _ in 0..steps {
+                arena.step(Budget::Work(1));
+            }
+            arena.mutate(|mc, (map, _)| map.set_weakness(mc, Weakness::Neither));
+            arena.finish_cycle();
+            arena.verify().unwrap();
+            // What it holds now it keeps, and nothing of it is gone.
+            let len = arena.mutate(|_, (map, _)| map.len());
+            arena.finish_cycle();
+            arena.verify().unwrap();
+            arena.mutate(|mc, (map, _)| {
+                assert_eq!((map.len(), map.iter(mc).count()), (len, len));
+                map.iter(mc)
+                    .for_each(|(key, value)| assert_eq!(*key.0, *value.0));
+            });
+        }
     }
 }
 
