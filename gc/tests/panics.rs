@@ -9,8 +9,10 @@ use std::{
 };
 
 use sleepy_gc::{
-    Arena, Budget, Collect, CollectionPhase, Gc, Rootable,
+    Arena, Budget, Collect, CollectionPhase, Gc, Mutation, Rootable,
     collect::Trace,
+    collections::GcTail,
+    ephemeron::{EphemeronMap, Weakness},
     lock::{GcRefLock, RefLock},
 };
 use support::{Census, Token, collect_all};
@@ -229,4 +231,84 @@ fn a_panic_in_mutate_leaves_a_usable_arena() {
     assert_eq!(census.alive(), 1);
     drop(arena);
     assert_eq!(census.alive(), 0);
+}
+
+/// An element that is counted, of a type that is traced.
+#[derive(Collect)]
+#[collect(no_drop)]
+struct Element<'gc> {
+    #[collect(require_static)]
+    token: Token,
+    other: Option<Gc<'gc, u32>>,
+}
+
+/// Allocates a tail whose third element panics, and answers whether it did.
+fn fails_to_make_a_tail(mc: &Mutation<'_>, census: &Census) -> bool {
+    panics(|| {
+        GcTail::new(mc, census.token(), 3, |index| {
+            assert!(index < 2, "told to");
+            Element {
+                token: census.token(),
+                other: None,
+            }
+        });
+    })
+}
+
+/// In a generational arena new objects are black while the dead are cleared, and stores queue old ones.
+#[test]
+fn an_unfinished_tail_is_dropped_once_in_any_phase() {
+    type Root<'gc> = (
+        GcRefLock<'gc, Vec<Gc<'gc, u32>>>,
+        EphemeronMap<'gc, Gc<'gc, u32>, u32>,
+    );
+    for generational in [false, true] {
+        for steps in 0..100 {
+            let census = Census::default();
+            let mut arena = Arena::<Rootable![Root<'_>]>::new(|mc| {
+                let map = EphemeronMap::new(mc, Weakness::Keys);
+                for n in 0..500 {
+                    map.insert(mc, Gc::new(mc, n), n);
+                }
+                (Gc::new(mc, RefLock::new(Vec::new())), map)
+            });
+            arena.set_generational(generational);
+            arena.start_cycle();
+            for _ in 0..steps {
+                arena.step(Budget::Work(256));
+            }
+            arena.mutate(|mc, (list, _)| {
+                list.borrow_mut(mc).push(Gc::new(mc, 1));
+                assert!(fails_to_make_a_tail(mc, &census));
+            });
+            assert_eq!(census.alive(), 0);
+            arena.verify().unwrap();
+            arena.finish_cycle();
+            arena.finish_cycle();
+            arena.verify().unwrap();
+            drop(arena);
+            assert_eq!(census.alive(), 0, "after {steps} steps");
+        }
+    }
+}
+
+#[test]
+fn a_panic_while_the_reserve_is_drawn_on_leaves_the_limit_as_it_was() {
+    let census = Census::default();
+    let mut arena = Arena::<Rootable![Vec<Gc<'_, [u64; 64]>>]>::new(|_| Vec::new());
+    arena.set_heap_limit(Some(1 << 20));
+    let fill = |arena: &mut Arena<Rootable![Vec<Gc<'_, [u64; 64]>>]>| {
+        arena.mutate_root(|mc, kept| {
+            while let Ok(object) = Gc::try_new(mc, [0; 64]) {
+                kept.push(object);
+            }
+            kept.len()
+        })
+    };
+    let full = fill(&mut arena);
+    for _ in 0..5 {
+        assert!(arena.mutate(|mc, _| fails_to_make_a_tail(mc, &census)));
+        assert_eq!(census.alive(), 0);
+    }
+    assert_eq!(fill(&mut arena), full);
 }

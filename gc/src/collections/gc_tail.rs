@@ -61,7 +61,8 @@ impl<H, T> Drop for Unfinished<'_, H, T> {
             elements.drop_in_place();
             (&raw mut (*self.ptr.as_ptr()).header).drop_in_place();
         }
-        self.context.free_now(self.ptr.cast());
+        // Whatever the phase: the cell may be black already, but no trace and no store has come by it.
+        self.context.free_unseen(self.ptr.cast());
     }
 }
 

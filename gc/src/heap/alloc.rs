@@ -265,16 +265,32 @@ impl Context {
     }
 
     pub(crate) fn beyond_limit<T>(&self, f: impl FnOnce() -> Option<T>) -> Option<T> {
-        let limit = self.limit_bytes.get();
+        /// Puts back what holds outside, also where the program's own code panics, which makes the elements of a tail.
+        struct Limit<'a> {
+            context: &'a Context,
+            bytes: usize,
+            #[cfg(debug_assertions)]
+            shortage: super::Shortage,
+        }
+
+        impl Drop for Limit<'_> {
+            fn drop(&mut self) {
+                self.context.limit_bytes.set(self.bytes);
+                #[cfg(debug_assertions)]
+                self.context.set_shortage(self.shortage);
+            }
+        }
+
+        let bytes = self.limit_bytes.get();
+        let _limit = Limit {
+            context: self,
+            bytes,
+            #[cfg(debug_assertions)]
+            shortage: self.set_shortage(super::Shortage::Never),
+        };
         self.limit_bytes
-            .set(limit.saturating_add((limit / RESERVE_DIVISOR).max(1 << 20)));
-        #[cfg(debug_assertions)]
-        let shortage = self.set_shortage(super::Shortage::Never);
-        let result = f();
-        #[cfg(debug_assertions)]
-        self.set_shortage(shortage);
-        self.limit_bytes.set(limit);
-        result
+            .set(bytes.saturating_add((bytes / RESERVE_DIVISOR).max(1 << 20)));
+        f()
     }
 
     /// Bytes of the cell that [`Context::alloc_sized`] gives.
@@ -305,6 +321,15 @@ impl Context {
         if self.barrier.get() && page.is_marked(bit) && !self.may_free_marked(page) {
             return;
         }
+        self.free_unseen(object);
+    }
+
+    /// Frees a cell at once that holds nothing, or nothing that would have to be dropped, and that neither the collector
+    /// nor the program has seen, or of which both have let go.
+    pub(crate) fn free_unseen(&self, object: NonNull<u8>) {
+        // SAFETY: the caller has owned the object, so it is one.
+        let page = unsafe { PageRef::of(object) };
+        let bit = page.bit_of(object);
         page.clear_marked(bit);
         page.clear_allocated(bit);
         self.discharge(1, page.cell_bytes);
