@@ -552,6 +552,17 @@ impl Context {
     /// pass over the heap marks more.
     #[cold]
     fn rescan_marked(&self, marker: &mut Marker, meter: &mut Meter) {
+        /// After a panic it has to be done again: it has not come by all of them.
+        struct Again<'a>(&'a Context);
+
+        impl Drop for Again<'_> {
+            #[cold]
+            fn drop(&mut self) {
+                self.0.overflowed.set(true);
+            }
+        }
+
+        let again = Again(self);
         self.each_space(|space| {
             let mut index = 0;
             while let Some(page) = space.page(index).filter(|_| space.vtable.needs_trace) {
@@ -565,6 +576,7 @@ impl Context {
                 index += 1;
             }
         });
+        std::mem::forget(again);
         self.account(marker, meter);
     }
 
@@ -721,3 +733,7 @@ impl Context {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "mark_tests.rs"]
+mod tests;
