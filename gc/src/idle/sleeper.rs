@@ -558,6 +558,8 @@ impl Sleeper {
             true => self.hang_stand_in(c),
             false => None,
         };
+        // The lock may never be given up: a collector of somebody's own may panic before.
+        let end = stand_in.as_deref().map(EndStandIn);
         let block = || {
             let _end = stand_in.as_deref().map(EndStandIn);
             wait.block(limit, bell.as_ref())
@@ -569,6 +571,7 @@ impl Sleeper {
         } else {
             c.while_released(block)
         };
+        drop(end);
         if let (Some(bell), Some(bells)) = (&bell, c.bells())
             && bells.take_down(bell, event.is_none())
         {

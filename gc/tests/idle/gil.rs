@@ -2,7 +2,8 @@
 
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -454,4 +455,53 @@ fn a_mutex_under_the_interpreter_lock_does_not_deadlock() {
     });
     assert_eq!(mutex.into_inner(), 6 * TURNS);
     gil.into_inner().verify().unwrap();
+}
+
+/// Has work without end, and can't be lent at first.
+struct Unlendable {
+    is_broken: bool,
+    works: bool,
+    steps: Arc<AtomicU32>,
+}
+
+impl Collector for Unlendable {
+    fn has_work(&self) -> bool {
+        self.works
+    }
+    fn wants_cycle(&self, _: &IdleHint) -> bool {
+        false
+    }
+    fn start_cycle(&mut self) {}
+    fn step(&mut self, _: Budget) -> Progress {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+        Progress::new(CollectionPhase::Marking, 1, 0, false)
+    }
+    fn while_lent<T>(&mut self, _: impl FnOnce() -> T) -> T {
+        unreachable!("the lock lends")
+    }
+    fn lend(&mut self) {
+        assert!(!self.is_broken, "told to");
+    }
+}
+
+#[test]
+fn nobody_stands_in_for_a_thread_whose_wait_has_panicked() {
+    let steps = Arc::new(AtomicU32::new(0));
+    let gil = Gil::new(Unlendable {
+        is_broken: true,
+        works: false,
+        steps: Arc::clone(&steps),
+    });
+    let queue = Queue::<u32>::unbounded();
+    let mut guard = gil.lock();
+    let waits = catch_unwind(AssertUnwindSafe(|| {
+        let _ = Sleeper::new(policy()).recv(&mut guard, &queue, Some(10 * MS));
+    }));
+    assert!(waits.is_err());
+    (guard.is_broken, guard.works) = (false, true);
+    // Whoever rings here has a helper collect, which uses a lock that may be gone by then.
+    drop(guard);
+    thread::sleep(50 * MS);
+    drop(gil);
+    assert_eq!(steps.load(Ordering::Relaxed), 0);
 }
