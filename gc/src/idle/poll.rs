@@ -38,7 +38,8 @@ impl Sleeper {
         if timeout == Some(Duration::ZERO) {
             return poller.wait(events, timeout);
         }
-        if self.switches() == Switches::OFF {
+        // The poller goes on after a signal, whoever asks for its end.
+        if self.switches() == Switches::OFF && !self.has_interrupt() {
             return c.while_released(|| poller.wait(events, timeout));
         }
         let site = SiteId::new(Kind::Poll, std::ptr::from_ref(poller).addr() as u64);

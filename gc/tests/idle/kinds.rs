@@ -319,32 +319,58 @@ fn joining_a_thread_wakes_up_for_its_end_only() {
     assert!(sleeper().join(&mut c, &thread::spawn(|| ()), None));
 }
 
+/// Sends this thread a signal in a while, for which it has a handler.
+fn signal_soon(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) -> thread::JoinHandle<()> {
+    // SAFETY: an all-zero `sigaction` is valid; the handlers only store to an atomic.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as *const () as usize;
+        assert_eq!(libc::sigaction(signal, &action, std::ptr::null_mut()), 0);
+    }
+    // SAFETY: always sound.
+    let me = unsafe { libc::pthread_self() };
+    thread::spawn(move || {
+        thread::sleep(20 * MS);
+        // SAFETY: that thread joins this one before it ends.
+        assert_eq!(unsafe { libc::pthread_kill(me, signal) }, 0);
+    })
+}
+
 #[test]
 fn an_interrupt_ends_the_wait() {
     static STOP: AtomicBool = AtomicBool::new(false);
     extern "C" fn handler(_: libc::c_int) {
         STOP.store(true, Ordering::Relaxed);
     }
-    // SAFETY: an all-zero `sigaction` is valid; the handler only stores to an atomic.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = handler as *const () as usize;
-        assert_eq!(
-            libc::sigaction(libc::SIGUSR2, &action, std::ptr::null_mut()),
-            0
-        );
-    }
-    // SAFETY: always sound.
-    let me = unsafe { libc::pthread_self() };
-    let signaller = thread::spawn(move || {
-        thread::sleep(20 * MS);
-        // SAFETY: that thread joins this one before it ends.
-        assert_eq!(unsafe { libc::pthread_kill(me, libc::SIGUSR2) }, 0);
-    });
+    let signaller = signal_soon(libc::SIGUSR2, handler);
     let mut sleeper = sleeper();
     sleeper.interrupt_when(Some(|| STOP.load(Ordering::Relaxed)));
     let begun = Instant::now();
     sleeper.sleep(&mut Recorder::working(2), Duration::from_secs(20));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    signaller.join().unwrap();
+}
+
+#[test]
+fn an_interrupt_ends_the_wait_for_a_poller_with_all_switches_off() {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    extern "C" fn handler(_: libc::c_int) {
+        STOP.store(true, Ordering::Relaxed);
+    }
+    let signaller = signal_soon(libc::SIGUSR1, handler);
+    let mut sleeper = Sleeper::new(Policy::off());
+    sleeper.interrupt_when(Some(|| STOP.load(Ordering::Relaxed)));
+    let (poller, begun) = (Poller::new().unwrap(), Instant::now());
+    let timeout = Some(Duration::from_secs(20));
+    let count = sleeper
+        .poll(
+            &mut Recorder::default(),
+            &poller,
+            &mut Events::new(),
+            timeout,
+        )
+        .unwrap();
+    assert_eq!(count, 0);
     assert!(begun.elapsed() < Duration::from_secs(10));
     signaller.join().unwrap();
 }
