@@ -173,12 +173,8 @@ impl Bells {
 
     /// Wakes one thread. It is not rung again before it goes to sleep again.
     pub fn ring(&self) {
-        let Some(all) = self.all.get_made() else {
-            // Those that were counted are a parent's.
-            self.count.store(0, Ordering::Relaxed);
-            return;
-        };
-        let mut hung = all.hung.lock();
+        // Also where those that were counted are a parent's: who hangs his bell meanwhile does so under the same lock.
+        let mut hung = self.all.get().hung.lock();
         // With the list locked: what was taken down is not rung afterwards.
         while let Some(it) = hung.pop() {
             self.count.store(hung.len(), Ordering::Relaxed);

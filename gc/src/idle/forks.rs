@@ -36,11 +36,18 @@ struct Made<T> {
     value: T,
 }
 
-impl<T> Default for PerProcess<T> {
-    fn default() -> Self {
+impl<T> PerProcess<T> {
+    /// Nothing is made yet.
+    pub(super) const fn new() -> Self {
         Self {
             current: AtomicPtr::new(std::ptr::null_mut()),
         }
+    }
+}
+
+impl<T> Default for PerProcess<T> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -74,13 +81,6 @@ impl<T: Default> PerProcess<T> {
             }
         }
     }
-
-    /// The value, unless nobody in this process has asked for it yet.
-    pub(super) fn get_made(&self) -> Option<&T> {
-        // SAFETY: as in `get`.
-        let made = unsafe { self.current.load(Ordering::Acquire).as_ref() }?;
-        (made.generation == generation()).then_some(&made.value)
-    }
 }
 
 impl<T> Drop for PerProcess<T> {
@@ -107,11 +107,9 @@ mod tests {
     #[test]
     fn a_child_has_its_own_whatever_its_parents_was_doing() {
         let value = PerProcess::<Mutex<u32>>::default();
-        assert!(value.get_made().is_none());
         *value.get().lock() = 5;
         let guard = value.get().lock();
         in_child(|| {
-            assert!(value.get_made().is_none());
             assert_eq!(*value.get().lock(), 0);
             *value.get().lock() = 6;
             let _guard = value.get().lock();

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use parking_lot::Mutex;
 
+use super::forks::PerProcess;
 use super::policy::Policy;
 
 /// What the kernel says of the last ten seconds (of the last minute, for the load).
@@ -84,12 +85,12 @@ struct Machine {
 /// For how long a reading holds: the kernel makes it anew every two seconds.
 pub(super) const HOLDS_NS: u64 = 1_000_000_000;
 
-/// One reading serves all threads. No other lock is taken under this one.
-static MACHINE: Mutex<Option<Machine>> = Mutex::new(None);
+/// One reading serves all threads of a process. No other lock is taken under this one.
+static MACHINE: PerProcess<Mutex<Option<Machine>>> = PerProcess::new();
 
 /// What the machine is short of; a second old at most.
 pub(super) fn read(now_ns: u64) -> Reading {
-    let mut machine = MACHINE.lock();
+    let mut machine = MACHINE.get().lock();
     let machine = machine.get_or_insert_with(Machine::open);
     if machine.read_at_ns == 0 || now_ns.saturating_sub(machine.read_at_ns) >= HOLDS_NS {
         machine.read_at_ns = now_ns;
@@ -143,6 +144,7 @@ fn read_start(file: &File) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_fork::in_child;
     use super::*;
     use proptest::prelude::*;
 
@@ -209,6 +211,15 @@ mod tests {
             Some("/user.slice")
         );
         assert_eq!(cgroup_of("4:memory:/x\n"), None);
+    }
+
+    #[test]
+    fn a_child_reads_for_itself_whatever_its_parent_was_doing() {
+        let parents = MACHINE.get().lock();
+        in_child(|| {
+            read(1);
+        });
+        drop(parents);
     }
 
     #[test]

@@ -24,6 +24,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use super::bell::Bell;
+use super::forks::generation;
 use super::sleeper::{Sleeper, Wait};
 use super::stats::SleepStats;
 
@@ -224,7 +225,8 @@ impl Wait for &StandIn {
 
 /// The thread that works for all locks of the process; started when it is first needed.
 struct Helper {
-    process: u32,
+    /// The process, by its generation: its number may be its parent's, in another namespace.
+    generation: u32,
     inner: Mutex<Queue>,
     called: Condvar,
 }
@@ -241,9 +243,9 @@ struct Queue {
 static HELPER: AtomicPtr<Helper> = AtomicPtr::new(std::ptr::null_mut());
 
 impl Helper {
-    fn new(process: u32) -> Self {
+    fn new(generation: u32) -> Self {
         Self {
-            process,
+            generation,
             inner: Mutex::new(Queue {
                 calls: VecDeque::new(),
                 runs: false,
@@ -254,16 +256,16 @@ impl Helper {
 
     /// The helper of this process, not of one that it was forked from.
     fn of_process() -> &'static Self {
-        let process = std::process::id();
+        let generation = generation();
         let mut current = HELPER.load(Ordering::Acquire);
         loop {
             // SAFETY: null, or a helper that is complete and never freed.
             if let Some(helper) = unsafe { current.as_ref() }
-                && helper.process == process
+                && helper.generation == generation
             {
                 return helper;
             }
-            let fresh = Box::into_raw(Box::new(Self::new(process)));
+            let fresh = Box::into_raw(Box::new(Self::new(generation)));
             match HELPER.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
                 // SAFETY: it was a box, and is never freed from now on.
                 Ok(_) => return unsafe { &*fresh },
