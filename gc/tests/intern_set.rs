@@ -1,6 +1,6 @@
 //! The weak set of strings: finds what is alive, forgets what is dead, and never takes long.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use sleepy_gc::collections::{GcTail, GcVec, InternSet};
 use sleepy_gc::{Arena, Budget, Mutation, Rootable};
@@ -141,5 +141,69 @@ fn a_string_found_again_at_any_moment_is_alive() {
                 }
             });
         }
+    }
+}
+
+/// A young cycle asks only after what has come since the last one, wherever it has moved to since: it forgets all of that which is
+/// dead and nothing else.
+#[test]
+fn young_cycles_forget_the_young_dead_alone() {
+    let mut arena = arena();
+    arena.set_generational(true);
+    arena.finish_cycle();
+    let mut random = 2_463_534_242_u64;
+    let mut below = move |n: u64| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random % n
+    };
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    let mut kept: BTreeSet<String> = BTreeSet::new();
+    for round in 0..120 {
+        let is_full = round % 40 == 39;
+        if is_full {
+            kept = arena.mutate(|_, (_, strings)| {
+                strings.truncate(strings.len() / 8);
+                (0..strings.len())
+                    .filter_map(|at| strings.get(at))
+                    .map(|string| String::from_utf8_lossy(string.tail()).into_owned())
+                    .collect()
+            });
+            known.clone_from(&kept);
+        }
+        for _ in 0..below(600) {
+            let text = format!("word {}", below(100_000));
+            let is_kept = below(3) == 0;
+            arena.mutate(|mc, (set, strings)| {
+                let string = intern(mc, set, &text);
+                if is_kept {
+                    strings.push(mc, string);
+                }
+            });
+            if is_kept {
+                kept.insert(text);
+            }
+        }
+        if is_full {
+            arena.finish_cycle();
+        } else {
+            arena.metrics().adjust_debt(1e9);
+            while !arena
+                .step(Budget::Work(1 + below(4_000) as usize))
+                .finished_cycle
+            {}
+        }
+        arena.verify().unwrap();
+        known.extend(kept.iter().cloned());
+        arena.mutate(|mc, (set, _)| {
+            assert_eq!(set.len(), known.len(), "round {round}");
+            for text in &known {
+                assert!(
+                    set.find(mc, hash(text.as_bytes()), text.as_bytes())
+                        .is_some()
+                );
+            }
+        });
     }
 }

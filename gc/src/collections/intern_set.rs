@@ -96,7 +96,7 @@ impl<'gc, H: Collect<'gc> + 'gc> InternSet<'gc, H> {
             // SAFETY: as in `find`.
             unsafe {
                 let segment = Directory::segment(directory, hash);
-                if segment.insert(hash, tail.erase().raw()) {
+                if segment.insert(hash, tail.erase().raw(), true) {
                     Directory::count_inserted(directory, hash);
                     return Ok(());
                 }

@@ -15,10 +15,11 @@ const MIN_CAPACITY: usize = 8;
 /// An open-addressing table with linear probing.
 ///
 /// ```text
-/// | Segment | string 0 | … | string cap-1 | hash 0: u32 | … | hash cap-1 |
+/// | Segment | string 0 | … | string cap-1 | hash 0: u32 | … | hash cap-1 | young: u64, a bit for each place |
 /// ```
 ///
-/// A null string is a free place. At most 7/8 are taken, so every probe ends.
+/// A null string is a free place. At most 7/8 are taken, so every probe ends. The young bit of a place is set if its string has come
+/// since the dead were removed last: a young cycle asks only after those.
 #[repr(C)]
 pub(super) struct Segment {
     len: Cell<u32>,
@@ -48,13 +49,16 @@ const STRINGS_OFFSET: usize = size_of::<Segment>().next_multiple_of(8);
 
 impl SegmentPtr {
     fn allocate(context: &Context, cap: usize, depth: u32) -> Option<Self> {
-        let bytes = STRINGS_OFFSET + cap * (size_of::<usize>() + size_of::<u32>());
+        let words = cap.div_ceil(64);
+        let bytes = STRINGS_OFFSET
+            + cap * (size_of::<usize>() + size_of::<u32>())
+            + words * size_of::<u64>();
         let cell = context.alloc_sized(&SEGMENT, bytes)?;
         #[allow(
             clippy::cast_possible_truncation,
             reason = "capacities stay far below 2^32"
         )]
-        // SAFETY: the cell is fresh and has room for the head and `cap` entries; all strings become null.
+        // SAFETY: the cell is fresh and has room for the head, `cap` entries and their bits; all strings become null, all bits 0.
         unsafe {
             cell.cast::<Segment>().write(Segment {
                 len: Cell::new(0),
@@ -63,8 +67,10 @@ impl SegmentPtr {
             });
             cell.add(STRINGS_OFFSET)
                 .write_bytes(0, cap * size_of::<usize>());
+            let this = Self(cell.cast());
+            this.young_word(0).write_bytes(0, words);
+            Some(this)
         }
-        Some(Self(cell.cast()))
     }
 
     #[inline]
@@ -110,6 +116,33 @@ impl SegmentPtr {
         unsafe { self.string_at(0).add(self.cap()).cast::<u32>().add(probe) }
     }
 
+    /// The word of the young bits of the places from `64 * index` on.
+    #[inline]
+    fn young_word(self, index: usize) -> NonNull<u64> {
+        // SAFETY: the bits lie behind the hashes, which end at a multiple of eight bytes, since a segment has eight places or more.
+        unsafe { self.hash_at(0).add(self.cap()).cast::<u64>().add(index) }
+    }
+
+    #[inline]
+    fn is_young(self, probe: usize) -> bool {
+        // SAFETY: the bits are initialised.
+        unsafe { self.young_word(probe / 64).read() >> (probe % 64) & 1 == 1 }
+    }
+
+    #[inline]
+    fn set_young(self, probe: usize, young: bool) {
+        let bit = 1 << (probe % 64);
+        // SAFETY: the bits are initialised.
+        unsafe {
+            let word = self.young_word(probe / 64);
+            word.write(if young {
+                word.read() | bit
+            } else {
+                word.read() & !bit
+            });
+        }
+    }
+
     /// The string at a place.
     #[inline]
     pub(super) fn entry(self, probe: usize) -> Option<NonNull<u8>> {
@@ -124,16 +157,17 @@ impl SegmentPtr {
         unsafe { self.hash_at(probe).read() }
     }
 
-    fn put(self, probe: usize, hash: u32, string: NonNull<u8>) {
+    fn put(self, probe: usize, hash: u32, string: NonNull<u8>, young: bool) {
         // SAFETY: the place exists.
         unsafe {
             self.string_at(probe).write(Some(string));
             self.hash_at(probe).write(hash);
         }
+        self.set_young(probe, young);
     }
 
-    /// Adds an absent entry; false where the segment is full.
-    pub(super) fn insert(self, hash: u32, string: NonNull<u8>) -> bool {
+    /// Adds an absent entry, which is young if it is new to the set; false where the segment is full.
+    pub(super) fn insert(self, hash: u32, string: NonNull<u8>, young: bool) -> bool {
         let head = self.head();
         if (head.len.get() as usize + 1) * 8 > self.cap() * 7 {
             return false;
@@ -142,7 +176,7 @@ impl SegmentPtr {
         while self.entry(probe).is_some() {
             probe = self.after(probe);
         }
-        self.put(probe, hash, string);
+        self.put(probe, hash, string, young);
         head.len.set(head.len.get() + 1);
         true
     }
@@ -156,24 +190,37 @@ impl SegmentPtr {
             let home = self.first(hash);
             // The entry may move to the hole unless its home lies (cyclically) behind the hole.
             if (probe.wrapping_sub(home) & mask) >= (probe.wrapping_sub(hole) & mask) {
-                self.put(hole, hash, string);
+                self.put(hole, hash, string, self.is_young(probe));
                 hole = probe;
             }
             probe = self.after(probe);
         }
         // SAFETY: the place exists.
         unsafe { self.string_at(hole).write(None) };
+        self.set_young(hole, false);
         self.head().len.set(self.head().len.get() - 1);
     }
 
-    fn entries(self) -> impl Iterator<Item = (u32, NonNull<u8>)> {
+    /// Each entry's hash, its string, and whether it is young.
+    fn entries(self) -> impl Iterator<Item = (u32, NonNull<u8>, bool)> {
         (0..self.cap())
             .filter_map(move |probe| Some((self.entry(probe)?, probe)))
-            .map(move |(s, p)| (self.hash(p), s))
+            .map(move |(string, probe)| (self.hash(probe), string, self.is_young(probe)))
     }
 
-    /// Removes entries of dead strings and answers how many they were.
-    fn clear_dead(self, context: &Context) -> usize {
+    /// Adds all entries of another segment, for which there is room.
+    fn insert_all(self, other: SegmentPtr) {
+        for (hash, string, young) in other.entries() {
+            self.insert(hash, string, young);
+        }
+    }
+
+    /// Removes entries of dead strings: in a young cycle those of young ones, which are all that can be dead. Nothing is young then.
+    /// Answers how many places were looked at, and how many entries removed.
+    fn clear_dead(self, context: &Context) -> (usize, usize) {
+        if context.is_young() {
+            return self.clear_dead_young(context);
+        }
         let mut removed = 0;
         let mut probe = 0;
         while probe < self.cap() {
@@ -186,7 +233,33 @@ impl SegmentPtr {
                 _ => probe += 1,
             }
         }
-        removed
+        // SAFETY: the segment has these words.
+        unsafe { self.young_word(0).write_bytes(0, self.cap().div_ceil(64)) };
+        (self.cap(), removed)
+    }
+
+    fn clear_dead_young(self, context: &Context) -> (usize, usize) {
+        let (mut looked_at, mut removed) = (0, 0);
+        for index in 0..self.cap().div_ceil(64) {
+            loop {
+                // SAFETY: the segment has this word.
+                let bits = unsafe { self.young_word(index).read() };
+                if bits == 0 {
+                    break;
+                }
+                let probe = 64 * index + bits.trailing_zeros() as usize;
+                looked_at += 1;
+                match self.entry(probe) {
+                    // What moves up into the hole brings its bit along, and is looked at next if that is set.
+                    Some(string) if !context.is_marked(string) => {
+                        self.remove(probe);
+                        removed += 1;
+                    }
+                    _ => self.set_young(probe, false),
+                }
+            }
+        }
+        (looked_at, removed)
     }
 }
 
@@ -292,17 +365,16 @@ unsafe fn clear_directory(
             }
             head.cursor.set(end);
             Directory::set_young(this, first..end, false);
-            head.len.set(head.len.get() - segment.clear_dead(context));
-            *fuel = fuel.saturating_sub(segment.cap() * 16 + 64);
+            let (looked_at, removed) = segment.clear_dead(context);
+            head.len.set(head.len.get() - removed);
+            *fuel = fuel.saturating_sub(looked_at * 16 + 64);
             let len = segment.head().len.get() as usize;
             let fitting = (len * 2).next_power_of_two().max(MIN_CAPACITY);
             if fitting * 2 <= segment.cap()
                 && let Some(small) =
                     SegmentPtr::allocate(context, fitting, segment.head().depth.get())
             {
-                for (hash, string) in segment.entries() {
-                    small.insert(hash, string);
-                }
+                small.insert_all(segment);
                 // A split may have left the segment's first places behind the cursor of an earlier piece.
                 Directory::replace(this, segment, small, first, end);
                 context.free_now(segment.0.cast());
@@ -493,9 +565,7 @@ impl Directory {
             if segment.cap() < SPLIT_CAPACITY || !may_split {
                 let grown =
                     SegmentPtr::allocate(context, segment.cap() * 2, segment.head().depth.get())?;
-                for (hash, string) in segment.entries() {
-                    grown.insert(hash, string);
-                }
+                grown.insert_all(segment);
                 if context.is_marking() {
                     context.shade(grown.0.cast());
                 }
@@ -528,8 +598,8 @@ impl Directory {
             SegmentPtr::allocate(context, segment.cap(), below)?,
             SegmentPtr::allocate(context, segment.cap(), below)?,
         ];
-        for (hash, string) in segment.entries() {
-            halves[(hash >> (32 - below)) as usize & 1].insert(hash, string);
+        for (hash, string, young) in segment.entries() {
+            halves[(hash >> (32 - below)) as usize & 1].insert(hash, string, young);
         }
         let width = 1_usize << (depth - below);
         // SAFETY: the caller's contract.
