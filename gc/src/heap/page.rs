@@ -391,20 +391,24 @@ impl PageRef {
     fn free_in(&self, word: usize) -> u64 {
         let held = self.held(word).map_or(0, Cell::get);
         let mut free = !(self.alloc(word).get() | held) & self.valid(word);
-        if free != 0 && self.released.get() != 0 {
-            for unit in 0..PAGE_UNITS {
-                if self.released.get() >> unit & 1 != 0 {
-                    let first = (unit * UNIT_BYTES / self.cell_bytes).max(word * 64);
-                    let end = ((unit + 1) * UNIT_BYTES)
-                        .div_ceil(self.cell_bytes)
-                        .min(word * 64 + 64);
-                    for index in first..end {
-                        free &= !(1 << (index % 64));
-                    }
-                }
+        let mut released = self.released.get();
+        while free != 0 && released != 0 {
+            let unit = released.trailing_zeros() as usize;
+            released &= released - 1;
+            let first = (unit * UNIT_BYTES / self.cell_bytes).max(word * 64);
+            let end = ((unit + 1) * UNIT_BYTES)
+                .div_ceil(self.cell_bytes)
+                .min(word * 64 + 64);
+            if first < end {
+                free &= !bits(first..end);
             }
         }
         free
+    }
+
+    /// Whether a cell is free in memory that is not released.
+    fn has_free(&self) -> bool {
+        (0..self.words()).any(|word| self.free_in(word) != 0)
     }
 
     /// Reserves at most `limit` free cells of one bitmap word, looked for from `from` on.
@@ -610,7 +614,7 @@ impl PageRef {
         while index < end {
             // A word at a time.
             let upto = end.min((index / 64 + 1) * 64);
-            let mask = (!0_u64 << (index % 64)) & (!0_u64 >> ((64 - upto % 64) % 64));
+            let mask = bits(index..upto);
             let word = index / 64;
             if (self.alloc(word).get() | self.held(word).map_or(0, Cell::get)) & mask != 0 {
                 return false;
@@ -657,9 +661,9 @@ impl PageRef {
         }
     }
 
-    /// Takes released units back; false where there are none that can be had now.
+    /// Takes released units back until a cell is free, and no more: what is not needed is given to the system in time. False where
+    /// there are none that can be had now.
     pub(super) fn take_back(&self, source: &Source) -> bool {
-        let mut taken = false;
         for unit in 0..PAGE_UNITS {
             let mask = 1_u16 << unit;
             if self.released.get() & mask == 0 {
@@ -670,10 +674,12 @@ impl PageRef {
                 // SAFETY: as above.
                 poison::unused(unsafe { self.base.add(unit * UNIT_BYTES) }, UNIT_BYTES);
                 self.released.set(self.released.get() & !mask);
-                taken = true;
+                if self.has_free() {
+                    return true;
+                }
             }
         }
-        taken
+        false
     }
 
     /// Whether units of the page are released.
@@ -692,6 +698,11 @@ impl PageRef {
     pub(super) fn free_bytes(&self, swept: Swept) -> usize {
         (self.cells() - swept.live - swept.held) * self.cell_bytes
     }
+}
+
+/// The bits of the cells of a range that lies in one word of the bitmaps.
+fn bits(cells: Range<usize>) -> u64 {
+    (!0 << (cells.start % 64)) & (!0 >> ((64 - cells.end % 64) % 64))
 }
 
 /// How many of a page's released units lie below its first `end`: what lies above held no memory when it was released.
@@ -713,5 +724,13 @@ mod tests {
         assert_eq!(released_below(u16::MAX, PAGE_UNITS), PAGE_UNITS);
         assert_eq!(released_below(u16::MAX, 1000), PAGE_UNITS);
         assert_eq!(released_below(u16::MAX, 0), 0);
+    }
+
+    #[test]
+    fn the_bits_of_a_range() {
+        assert_eq!(bits(0..1), 1);
+        assert_eq!(bits(64..128), !0);
+        assert_eq!(bits(67..70), 0b11_1000);
+        assert_eq!(bits(191..192), 1 << 63);
     }
 }
