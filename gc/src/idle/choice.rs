@@ -11,9 +11,10 @@
 
 use super::collector::IdleHint;
 
-/// Young cycles are given up where the sum is more than the first, and taken up again where it is less than the second.
-const TOO_MUCH: f64 = 1.0;
-const LITTLE_ENOUGH: f64 = 0.9;
+/// Young cycles are given up where the sum is more than the first, and taken up again where it is less than the second. Both are below 1:
+/// the split of `E` is hardly ever the best one, and old marks cost stores their barriers.
+const TOO_MUCH: f64 = 0.9;
+const LITTLE_ENOUGH: f64 = 0.75;
 
 /// After so many full cycles a young one is tried.
 const TRIAL_CYCLES: u32 = 16;

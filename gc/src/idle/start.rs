@@ -13,6 +13,10 @@ use crate::step::Progress;
 /// seven times.
 const MAX_MISSES: u32 = 8;
 
+/// The same, of full cycles that found nearly all that had become old alive: twice doubled. A heap that only grows is left alone for a
+/// quarter of its size or so, and a cache that begins to drop what is old soon has it collected.
+const MAX_PROMOTED_MISSES: u32 = 3;
+
 /// Before any cycle was seen: what small strings in one big table cost, and what a young cycle does that passes them by.
 const FIRST_COST_NS_PER_KIB: u64 = 60;
 const FIRST_YOUNG_COST_NS_PER_KIB: u64 = 6;
@@ -48,7 +52,7 @@ pub(super) struct StartRule {
     under_way: UnderWay,
     /// How many cycles in a row have freed too little, at most [`MAX_MISSES`].
     misses: u32,
-    /// How many full cycles in a row have found nearly everything alive that had become old, at most [`MAX_MISSES`].
+    /// How many full cycles in a row have found nearly everything alive that had become old, at most [`MAX_PROMOTED_MISSES`].
     promoted_misses: u32,
     choice: Choice,
     /// Waits yet to let pass, for a collector that does not tell what was allocated.
@@ -286,21 +290,27 @@ impl StartRule {
         let [young_ns, full_ns] =
             [Kind::Young, Kind::Full].map(|kind| self.cost_ns(kind, live_bytes));
         self.choice.choose(young_ns, full_ns);
-        let count = |misses: &mut u32, freed_bytes: usize, of_bytes: usize| {
+        let count = |misses: &mut u32, most: u32, freed_bytes: usize, of_bytes: usize| {
             let enough = of_bytes as u128 * u128::from(policy.productive_percent) / 100;
             *misses = match freed_bytes as u128 >= enough.max(1) {
                 true => 0,
                 // That allocation has started it was no decision of ours.
-                false => (*misses + u32::from(in_wait)).min(MAX_MISSES),
+                false => (*misses + u32::from(in_wait)).min(most),
             };
         };
         let started_with = before.allocated_bytes_since_cycle;
-        count(&mut self.misses, cycle.freed_bytes, started_with);
+        count(
+            &mut self.misses,
+            MAX_MISSES,
+            cycle.freed_bytes,
+            started_with,
+        );
         if kind == Kind::Full && before.young_next {
             // What was allocated since and lives hides as much that had become old and is dead now.
             let freed_bytes = before.live_bytes.saturating_sub(live_bytes);
             count(
                 &mut self.promoted_misses,
+                MAX_PROMOTED_MISSES,
                 freed_bytes,
                 before.promoted_bytes,
             );

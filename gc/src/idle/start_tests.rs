@@ -235,7 +235,7 @@ fn old_objects_that_live_are_looked_at_less_and_less_often() {
     let before = young_hint(MIB, MIB, 2 * MIB);
     for misses in 1..=20 {
         cycle_of(&mut rule, Kind::Full, before, MS / 10, MIB, 2 * MIB);
-        let doubled = misses.min(MAX_MISSES) - 1;
+        let doubled = misses.min(MAX_PROMOTED_MISSES) - 1;
         assert_eq!(needed(&rule), Some((64 * KIB) << doubled));
     }
     cycle_of(&mut rule, Kind::Full, before, MS / 10, MIB, MIB + MIB / 2);
