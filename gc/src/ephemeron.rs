@@ -437,7 +437,7 @@ where
         let ops = &<Of<(PhantomData<&'gc ()>, K, V)> as Tables>::OPS;
         // SAFETY: the cell is fresh and has room for the slots, all of which are written.
         unsafe {
-            let buffer = Buffer::<K, V>::init(cell, slots, head);
+            let buffer = Buffer::<K, V>::init(cell, head);
             for index in 0..slots {
                 Tail::element(buffer, index).write(Slot::Empty);
             }

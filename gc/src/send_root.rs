@@ -11,7 +11,7 @@ use smallvec::{Array, SmallVec};
 use crate::{
     DynamicRootSet, Gc, GcWeak, Root, Rootable, Static, ZstCache,
     arena::__DynRootable,
-    collections::{GcMap, GcStr, GcTail, GcVec, InternSet, LateStack, Sliced},
+    collections::{GcBuffer, GcMap, GcStr, GcTail, GcVec, InternSet, LateStack, Sliced},
     ephemeron::EphemeronMap,
     finalize::FinalizerQueue,
     lock::{ForwardLock, Lock, OnceLock, RefLock},
@@ -105,6 +105,7 @@ macro_rules! collections {
 
 collections! {
     <T> GcVec<'gc, T>, <T> LateStack<'gc, T>, <H> InternSet<'gc, H>, <H, T> GcTail<'gc, H, T>,
+    <H, T> GcBuffer<'gc, H, T>,
 }
 
 // SAFETY: it is bytes.

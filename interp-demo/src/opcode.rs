@@ -126,7 +126,7 @@ opcodes! {
     SetI = "SETI", ABC;
     /// `A B C k`: R[A][K[B]] := RK(C), K[B] a short string
     SetField = "SETFIELD", ABC;
-    /// `A B C k`: R[A] := {}; B > 0: room for 2^(B-1) keys; room for C items (plus 256 * Ax of the next instruction if k); always skips the `ExtraArg` that follows
+    /// `A B C k`: R[A] := {}; B > 0: room for 2^(B-1) keys, less those that the `ExtraArg` that follows and is skipped says ([`Instruction::unused_keys`]); room for C items (plus 256 times those that it says, if k)
     NewTable = "NEWTABLE", ABC, sets_a;
     /// `A B C k`: R[A+1] := R[B]; R[A] := R[B][RK(C)], RK(C) a string
     SelfOp = "SELF", ABC, sets_a;
@@ -326,6 +326,20 @@ impl Instruction {
         Self(op as u32 | (ax & MAX_AX) << 7)
     }
 
+    /// The `ExtraArg` of a `NewTable`: `items` fit into 17 bits, or are cut to as many as there are; of more unused keys than 8
+    /// bits tell none are told, for both are but hints.
+    #[inline]
+    #[must_use]
+    pub const fn table_room(items: u32, unused_keys: u32) -> Self {
+        let items = if items > MAX_BX { MAX_BX } else { items };
+        let unused_keys = if unused_keys > MAX_ARG {
+            0
+        } else {
+            unused_keys
+        };
+        Self::ax_op(Op::ExtraArg, unused_keys << 17 | items)
+    }
+
     /// An isJ instruction.
     #[inline]
     #[must_use]
@@ -419,6 +433,20 @@ impl Instruction {
     #[must_use]
     pub const fn ax(self) -> u32 {
         self.0 >> 7
+    }
+
+    /// Of the `ExtraArg` of a `NewTable`: 256 times so many items.
+    #[inline]
+    #[must_use]
+    pub const fn extra_items(self) -> u32 {
+        self.ax() & MAX_BX
+    }
+
+    /// Of the `ExtraArg` of a `NewTable`: so many keys there are fewer than the power of two that it tells.
+    #[inline]
+    #[must_use]
+    pub const fn unused_keys(self) -> u32 {
+        self.ax() >> 17
     }
 
     /// The offset of a jump.
@@ -615,5 +643,9 @@ mod tests {
         let i = Instruction::jump(Op::Jmp, -5);
         assert_eq!((i.op(), i.sj()), (Op::Jmp, -5));
         assert_eq!(Instruction::ax_op(Op::ExtraArg, MAX_AX).ax(), MAX_AX);
+        let i = Instruction::table_room(MAX_BX, MAX_ARG);
+        assert_eq!((i.extra_items(), i.unused_keys()), (MAX_BX, MAX_ARG));
+        let i = Instruction::table_room(MAX_BX + 1, MAX_ARG + 1);
+        assert_eq!((i.extra_items(), i.unused_keys()), (MAX_BX, 0));
     }
 }

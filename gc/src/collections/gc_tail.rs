@@ -181,7 +181,7 @@ impl<'gc, H: Collect<'gc> + 'gc, T: Collect<'gc> + 'gc> GcTail<'gc, H, T> {
             .and_then(|bytes| mc.context().alloc_sized(VTable::tail::<H, T>(), bytes));
         match cell {
             // SAFETY: the cell is fresh, and large enough.
-            Some(cell) => Ok(unsafe { Tail::init(cell, len, header) }),
+            Some(cell) => Ok(unsafe { Tail::init(cell, header) }),
             None => Err(AllocError::new(header)),
         }
     }

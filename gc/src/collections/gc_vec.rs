@@ -10,7 +10,17 @@ use crate::gc::{Gc, Invariant};
 use crate::heap::{Tail, VTable};
 use crate::mutation::Mutation;
 
-type Buffer<T> = Tail<(), T>;
+type Buffer<T> = Tail<Capacity, T>;
+
+/// How many elements a buffer has room for.
+#[derive(Clone, Copy)]
+struct Capacity(u32);
+
+// SAFETY: owns no pointer.
+unsafe impl<'gc> Collect<'gc> for Capacity {
+    const NEEDS_TRACE: bool = false;
+    const SEND: bool = true;
+}
 
 /// A growable array of `Copy` values: one machine word, all methods on `&self`, no destructor.
 ///
@@ -84,7 +94,7 @@ impl<'gc, T: Copy + 'gc> GcVec<'gc, T> {
         // SAFETY: the buffer is alive as long as its owner.
         self.buffer
             .get()
-            .map_or(0, |buffer| unsafe { buffer.as_ref() }.cap())
+            .map_or(0, |buffer| unsafe { buffer.as_ref() }.header.0 as usize)
     }
 
     /// A copy of element `index`.
@@ -480,7 +490,7 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> GcVec<'gc, T> {
             if let Some(buffer) = self.buffer.take() {
                 mc.context().free_now(buffer.cast());
             }
-        } else if Tail::<(), T>::bytes_for(len)
+        } else if Buffer::<T>::bytes_for(len)
             .is_some_and(|bytes| mc.context().would_shrink(self.capacity_bytes(), bytes))
         {
             // Without memory the old buffer serves on.
@@ -489,7 +499,7 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> GcVec<'gc, T> {
     }
 
     fn capacity_bytes(&self) -> usize {
-        Tail::<(), T>::bytes_for(self.capacity()).unwrap_or(usize::MAX)
+        Buffer::<T>::bytes_for(self.capacity()).unwrap_or(usize::MAX)
     }
 
     #[cold]
@@ -503,12 +513,17 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> GcVec<'gc, T> {
     fn allocate(mc: &Mutation<'gc>, capacity: usize) -> Result<NonNull<Buffer<T>>, AllocError> {
         let context = mc.context();
         let bytes = Buffer::<T>::bytes_for(capacity).ok_or(AllocError::new(()))?;
-        let cell_bytes = context.cell_bytes_for(VTable::tail::<(), T>(), bytes);
+        let cell_bytes = context.cell_bytes_for(VTable::tail::<Capacity, T>(), bytes);
         let cell = context
-            .alloc_sized(VTable::tail::<(), T>(), bytes)
+            .alloc_sized(VTable::tail::<Capacity, T>(), bytes)
             .ok_or(AllocError::new(()))?;
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "`cap_in` answers no more than a u32 counts"
+        )]
+        let room = Capacity(Buffer::<T>::cap_in(cell_bytes) as u32);
         // SAFETY: the cell is fresh and has `cell_bytes`.
-        Ok(unsafe { Buffer::<T>::init(cell, Buffer::<T>::cap_in(cell_bytes), ()) })
+        Ok(unsafe { Buffer::<T>::init(cell, room) })
     }
 
     /// Moves the elements to a buffer with room for `capacity`, which is at least the length.

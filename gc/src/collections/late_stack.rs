@@ -213,10 +213,9 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> LateStack<'gc, T> {
             queued: Cell::new(false),
             fill,
         };
-        let buffer = Self::allocate(mc, capacity, head)?;
+        let (buffer, cap) = Self::allocate(mc, capacity, head)?;
         // SAFETY: fresh, with room for `cap` slots.
         unsafe {
-            let cap = buffer.as_ref().cap();
             for index in 0..cap {
                 Tail::element(buffer, index).write(fill);
             }
@@ -236,11 +235,12 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> LateStack<'gc, T> {
         }
     }
 
+    /// A buffer, and how many slots it has room for.
     fn allocate(
         mc: &Mutation<'gc>,
         capacity: usize,
         head: Head<T>,
-    ) -> Result<NonNull<Buffer<T>>, AllocError> {
+    ) -> Result<(NonNull<Buffer<T>>, usize), AllocError> {
         let bytes = Buffer::<T>::bytes_for(capacity).ok_or(AllocError::new(()))?;
         let cell_bytes = mc.context().cell_bytes_for(vtable::<T>(), bytes);
         let cell = mc
@@ -248,7 +248,8 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> LateStack<'gc, T> {
             .alloc_sized(vtable::<T>(), bytes)
             .ok_or(AllocError::new(()))?;
         // SAFETY: the cell is fresh and has `cell_bytes`.
-        Ok(unsafe { Buffer::<T>::init(cell, Buffer::<T>::cap_in(cell_bytes), head) })
+        let buffer = unsafe { Buffer::<T>::init(cell, head) };
+        Ok((buffer, Buffer::<T>::cap_in(cell_bytes)))
     }
 
     #[inline]
@@ -260,8 +261,8 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> LateStack<'gc, T> {
     /// How many slots there are.
     #[inline]
     pub fn capacity(&self) -> usize {
-        // SAFETY: the buffer is alive as long as its owner.
-        unsafe { self.buffer.get().as_ref() }.cap()
+        // SAFETY: the buffer is alive as long as its owner; all its slots are initialised.
+        unsafe { self.buffer.get().as_ref() }.len()
     }
 
     /// Slots below are alive.
@@ -370,10 +371,9 @@ impl<'gc, T: Collect<'gc> + Copy + 'gc> LateStack<'gc, T> {
             queued: Cell::new(false),
             fill,
         };
-        let new = Self::allocate(mc, capacity, head)?;
+        let (new, cap) = Self::allocate(mc, capacity, head)?;
         // SAFETY: `copied` slots exist in both; the rest of the new ones is written here.
         unsafe {
-            let cap = new.as_ref().cap();
             Tail::element(new, 0).copy_from_nonoverlapping(Tail::element(old, 0), copied);
             for index in copied..cap {
                 Tail::element(new, index).write(fill);

@@ -3,6 +3,7 @@
 //! A container's buffer is itself an object of the arena, reached and marked through its owner. So a type that holds
 //! containers needs no destructor, and its pages are swept by copying a bitmap.
 
+mod gc_buffer;
 mod gc_map;
 mod gc_str;
 mod gc_tail;
@@ -12,6 +13,7 @@ mod late_stack;
 mod segment;
 mod sliced;
 
+pub use gc_buffer::GcBuffer;
 pub use gc_map::GcMap;
 pub use gc_str::GcStr;
 pub use gc_tail::GcTail;

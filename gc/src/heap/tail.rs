@@ -1,7 +1,7 @@
 //! An object of variable size: a length, a header, then elements.
 //!
 //! ```text
-//! | len: u32 | cap: u32 | header: H | element 0 | element 1 | … | element len-1 | (room up to cap) |
+//! | len: u32 | header: H | element 0 | element 1 | … | element len-1 | (room) |
 //! ```
 
 use std::cell::Cell;
@@ -11,12 +11,14 @@ use std::ptr::NonNull;
 #[repr(C)]
 pub struct Tail<H, T> {
     len: Cell<u32>,
-    cap: u32,
     pub(crate) header: H,
     first: [T; 0],
 }
 
 impl<H, T> Tail<H, T> {
+    /// Where the elements begin, in bytes.
+    pub(crate) const FIRST: usize = std::mem::offset_of!(Self, first);
+
     /// Bytes of an object with room for `cap` elements; `None` where that exceeds what a tail may have.
     #[inline]
     pub(crate) fn bytes_for(cap: usize) -> Option<usize> {
@@ -24,7 +26,7 @@ impl<H, T> Tail<H, T> {
             return None;
         }
         cap.checked_mul(size_of::<T>())?
-            .checked_add(std::mem::offset_of!(Self, first))
+            .checked_add(Self::FIRST)
             .filter(|&bytes| bytes <= isize::MAX as usize - (1 << 17))
             .map(|bytes| bytes.max(size_of::<Self>()))
     }
@@ -32,7 +34,7 @@ impl<H, T> Tail<H, T> {
     /// How many elements fit in a cell of so many bytes.
     #[inline]
     pub(crate) fn cap_in(cell_bytes: usize) -> usize {
-        let room = cell_bytes - std::mem::offset_of!(Self, first);
+        let room = cell_bytes - Self::FIRST;
         if size_of::<T>() == 0 {
             u32::MAX as usize
         } else {
@@ -44,19 +46,14 @@ impl<H, T> Tail<H, T> {
     ///
     /// # Safety
     ///
-    /// `cell` is fresh, aligned for `Self`, and has room for `cap` elements.
+    /// `cell` is fresh, aligned for `Self`, and has room for it.
     #[inline]
-    pub(crate) unsafe fn init(cell: NonNull<u8>, cap: usize, header: H) -> NonNull<Self> {
+    pub(crate) unsafe fn init(cell: NonNull<u8>, header: H) -> NonNull<Self> {
         let tail = cell.cast::<Self>();
-        #[allow(
-            clippy::cast_possible_truncation,
-            reason = "`bytes_for` has refused more"
-        )]
         // SAFETY: the caller's contract.
         unsafe {
             tail.write(Self {
                 len: Cell::new(0),
-                cap: cap as u32,
                 header,
                 first: [],
             });
@@ -70,42 +67,30 @@ impl<H, T> Tail<H, T> {
         self.len.get() as usize
     }
 
-    /// Elements that there is room for.
-    #[inline]
-    pub(crate) fn cap(&self) -> usize {
-        self.cap as usize
-    }
-
     /// Declares how many elements are initialised.
     ///
     /// # Safety
     ///
-    /// `len <= cap`, and elements below `len` are initialised.
+    /// The cell has room for `len` elements, and those are initialised.
     #[inline]
     pub(crate) unsafe fn set_len(&self, len: usize) {
-        debug_assert!(len <= self.cap());
         #[allow(
             clippy::cast_possible_truncation,
-            reason = "at most `cap`, which is a u32"
+            reason = "`bytes_for` has refused more than a u32 counts"
         )]
         self.len.set(len as u32);
     }
 
-    /// The place of element `index`, which need not be initialised but is at most `cap`.
+    /// The place of element `index`, which need not be initialised.
     ///
     /// Takes the pointer and not a reference: the elements lie outside of what a reference to the fixed part covers.
     ///
     /// # Safety
     ///
-    /// `this` is an initialised tail and `index` is at most its `cap`.
+    /// `this` is an initialised tail and `index` is at most the number of elements that its cell has room for.
     #[inline]
     pub(crate) unsafe fn element(this: NonNull<Self>, index: usize) -> NonNull<T> {
-        // SAFETY: the cell has room for `cap` elements behind the fixed part.
-        unsafe {
-            this.cast::<u8>()
-                .add(std::mem::offset_of!(Self, first))
-                .cast::<T>()
-                .add(index)
-        }
+        // SAFETY: the element lies in the cell, or is its end.
+        unsafe { this.cast::<u8>().add(Self::FIRST).cast::<T>().add(index) }
     }
 }

@@ -111,8 +111,13 @@ impl Compiler<'_> {
             keys.next_power_of_two().trailing_zeros() as u8 + 1
         };
         let extra = (items >> 8) as u32;
+        let unused = if keys == 0 {
+            0
+        } else {
+            (keys.next_power_of_two() - keys) as u32
+        };
         *self.fs.code_mut(pc) = Instruction::abck(Op::NewTable, reg, log, items as u8, extra > 0);
-        *self.fs.code_mut(pc + 1) = Instruction::ax_op(Op::ExtraArg, extra);
+        *self.fs.code_mut(pc + 1) = Instruction::table_room(extra, unused);
     }
 
     /// Stores `count` values (`None`: up to the top) that stand after the table in register `base`, after its first

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::opcode::{Event, Format, Instruction, Op};
+use crate::opcode::{Event, Format, Instruction, MAX_BX, Op};
 use crate::proto::{Constant, Proto};
 use crate::text::number::{Number, write};
 
@@ -40,6 +40,13 @@ fn list(out: &mut String, proto: &Proto) {
         count(proto.protos.len(), "function"),
     );
     for (pc, instruction) in proto.code.iter().enumerate() {
+        // As `luac` lists it: without what it does not have.
+        let is_room = pc > 0 && proto.code[pc - 1].op() == Op::NewTable;
+        let instruction = if is_room {
+            Instruction::ax_op(Op::ExtraArg, instruction.extra_items())
+        } else {
+            *instruction
+        };
         let line = proto
             .line(pc)
             .map_or("-".to_owned(), |line| line.to_string());
@@ -48,9 +55,9 @@ fn list(out: &mut String, proto: &Proto) {
             "\t{}\t[{line}]\t{:<9}\t{}",
             pc + 1,
             instruction.op().name(),
-            operands(*instruction)
+            operands(instruction)
         );
-        let note = note(proto, pc, *instruction);
+        let note = note(proto, pc, instruction);
         if !note.is_empty() {
             let _ = write!(out, "\t; {note}");
         }
@@ -165,7 +172,7 @@ fn note(proto: &Proto, pc: usize, i: Instruction) -> String {
         Op::SetTabUp => format!("{} {} {}", upvalue(a), constant(u32::from(b)), stored()),
         Op::SetTable | Op::SetI => stored(),
         Op::SetField => format!("{} {}", constant(u32::from(b)), stored()),
-        Op::NewTable => (u64::from(c) + (u64::from(next) << 8)).to_string(),
+        Op::NewTable => (u64::from(c) + (u64::from(next & MAX_BX) << 8)).to_string(),
         Op::SelfOp => stored(),
         Op::EqK => constant(u32::from(b)),
         Op::MmBin => event(c).to_owned(),

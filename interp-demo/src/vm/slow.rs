@@ -101,11 +101,11 @@ pub(super) fn new_table<'gc>(
 ) -> Result<Table<'gc>, Error<'gc>> {
     let hash = match i.b() {
         0 => 0,
-        bits => 1_u32 << (bits - 1),
+        bits => (1_u32 << (bits - 1)).saturating_sub(extra.unused_keys()),
     };
     let mut array = u32::from(i.c());
     if i.k() {
-        array += extra.ax() << 8;
+        array += extra.extra_items() << 8;
     }
     if array == 0 && hash == 0 {
         return Ok(Table::new(ctx));

@@ -2,9 +2,14 @@
 //!
 //! The array part holds plain values. The hash part is a chained scatter table with Brent's variation, as in PUC Lua:
 //! a colliding entry that is not in its main position gives way, so that every entry of a chain is reached from the main
-//! position of its key. Its size is a power of two; it grows (and everything is laid out anew) when no free node is
-//! left. `rehash.rs` decides how large the two parts are, `node.rs` knows how an entry is packed, `walk.rs` goes
-//! through the entries.
+//! position of its key. It grows (and everything is laid out anew) when no free node is left. Small hash parts have any
+//! number of nodes, such that their buffer fills its cell: a string's main position is its hash, taken for a fraction,
+//! of the number of nodes (Lemire, "Fast random integer generation in an interval",
+//! <https://arxiv.org/abs/1805.10941>), which costs what a mask does. `rehash.rs` grows the two parts, `sizes.rs` decides how
+//! large they are, `node.rs` knows how an entry is packed, `walk.rs` goes through the entries.
+//!
+//! The body has 40 bytes, the buffers 8 and their nodes (24 each) or items (16 each). A weak table has its entries elsewhere, and the
+//! pointer to them in the place of the array part.
 //!
 //! Invariants:
 //! - stores run a forward barrier: what is stored is shaded while the collector marks, and so is what moves;
@@ -13,17 +18,20 @@
 
 mod node;
 mod rehash;
+mod sizes;
 mod sparse;
 mod walk;
 mod weak;
 
 use std::cell::Cell;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
 
 use sleepy_gc::collect::Trace;
-use sleepy_gc::collections::GcVec;
+use sleepy_gc::collections::{GcBuffer, GcVec};
 use sleepy_gc::{Collect, Gc, Mutation};
 
-use self::node::Node;
+use self::node::{Node, NodesHeader};
 use super::error::Error;
 use super::number::float_to_int;
 use super::state::Ctx;
@@ -38,36 +46,49 @@ pub struct Table<'gc>(Gc<'gc, TableBody<'gc>>);
 
 /// The object behind a [`Table`].
 pub struct TableBody<'gc> {
-    /// The array part; its length is `array_len`.
-    array: GcVec<'gc, Value<'gc>>,
-    /// The hash part; without a buffer while it is empty.
-    node_buffer: GcVec<'gc, Node>,
-    /// Where the nodes are: in `node_buffer`, or the shared node.
-    nodes: Cell<*mut Node>,
+    /// The hash part: the elements of a buffer of the table's own, or the shared node.
+    nodes: Cell<NonNull<Node>>,
+    items: Items<'gc>,
     metatable: Cell<Option<Table<'gc>>>,
-    /// All entries, if the table is weak: both parts are empty then.
-    weak: Cell<Option<Gc<'gc, weak::Entries<'gc>>>>,
     array_len: Cell<u32>,
-    /// Free nodes are looked for below this one.
-    last_free: Cell<u32>,
+    node_count: Cell<u32>,
     /// Where the border was found last.
     border: Cell<u32>,
     /// Events that are known not to be keys, one bit each.
     absent: Cell<u16>,
-    log2_nodes: Cell<u8>,
-    /// [`FINALIZABLE`] if the table is registered for finalization; in units of [`TRAVERSAL`] how many traversals may be under way.
+    /// The bits of a mask that is not below the number of nodes.
+    node_bits: Cell<u8>,
+    /// [`FINALIZABLE`] if the table is registered for finalization, [`WEAK`] if it is weak; in units of [`TRAVERSAL`] how many traversals
+    /// may be under way.
     marks: Cell<u8>,
 }
 
-// SAFETY: both parts and the metatable are traced; all stores shade what they store while the collector marks.
+const _: () = assert!(size_of::<TableBody<'static>>() == 40);
+
+/// What [`WEAK`] tells apart.
+union Items<'gc> {
+    /// The array part; its length is `array_len`.
+    array: ManuallyDrop<GcVec<'gc, Value<'gc>>>,
+    /// All entries of a weak table: both parts are empty then.
+    weak: ManuallyDrop<Cell<Option<Gc<'gc, weak::Entries<'gc>>>>>,
+}
+
+/// The buffer of a hash part.
+type Nodes<'gc> = GcBuffer<'gc, NodesHeader, Node>;
+
+// SAFETY: both parts (or the entries) and the metatable are traced; all stores shade what they store while the collector marks.
 unsafe impl<'gc> Collect<'gc> for TableBody<'gc> {
     const SEND: bool = true;
 
     fn trace<T: Trace<'gc>>(&self, cc: &mut T) {
         self.metatable.get().trace(cc);
-        self.array.trace(cc);
-        self.node_buffer.trace(cc);
-        self.weak.get().trace(cc);
+        match self.weak() {
+            None => self.array().trace(cc),
+            Some(entries) => entries.trace(cc),
+        }
+        if !self.has_no_nodes() {
+            self.buffer().trace(cc);
+        }
     }
 }
 
@@ -84,12 +105,48 @@ unsafe impl<'gc> Collect<'gc> for Table<'gc> {
 impl<'gc> TableBody<'gc> {
     #[inline(always)]
     fn has_no_nodes(&self) -> bool {
-        std::ptr::eq(self.nodes.get(), Node::shared())
+        self.nodes.get() == Node::shared()
+    }
+
+    /// The buffer of the hash part, which is not the shared node.
+    #[inline(always)]
+    fn buffer(&self) -> Nodes<'gc> {
+        debug_assert!(!self.has_no_nodes());
+        // SAFETY: `nodes` is where the elements of a buffer of the table are, or the shared node, which it is not here.
+        unsafe { Nodes::from_elements(self.nodes.get()) }
+    }
+
+    /// The entries of a weak table.
+    #[inline(always)]
+    fn weak(&self) -> Option<Gc<'gc, weak::Entries<'gc>>> {
+        if self.marks.get() & WEAK == 0 {
+            return None;
+        }
+        // SAFETY: `WEAK` says which it is.
+        unsafe { self.items.weak.get() }
+    }
+
+    /// The array part of a table that is not weak.
+    #[inline(always)]
+    fn array(&self) -> &GcVec<'gc, Value<'gc>> {
+        debug_assert!(self.marks.get() & WEAK == 0);
+        // SAFETY: only a weak table has something else in this place, and whoever asks has found that there are items or
+        // that it is not weak.
+        unsafe { &self.items.array }
+    }
+
+    /// Makes the table, whose parts are empty, a weak one. The caller runs the barrier.
+    fn set_weak(&self, entries: Gc<'gc, weak::Entries<'gc>>) {
+        debug_assert!(self.array_len.get() == 0 && self.has_no_nodes());
+        self.marks.set(self.marks.get() | WEAK);
+        // SAFETY: both are cells of a pointer that may be missing, which any of them holds in the same way; `WEAK` says from now
+        // on which it is.
+        unsafe { self.items.weak.set(Some(entries)) };
     }
 
     #[inline(always)]
     fn node_count(&self) -> u32 {
-        1 << self.log2_nodes.get()
+        self.node_count.get()
     }
 
     /// A node. References to nodes are not kept while the table changes.
@@ -97,7 +154,7 @@ impl<'gc> TableBody<'gc> {
     fn node(&self, i: u32) -> &Node {
         debug_assert!(i < self.node_count());
         // SAFETY: within the hash part; see `node_mut`.
-        unsafe { &*self.nodes.get().add(i as usize) }
+        unsafe { self.nodes.get().add(i as usize).as_ref() }
     }
 
     #[inline(always)]
@@ -106,7 +163,7 @@ impl<'gc> TableBody<'gc> {
         // SAFETY: within the hash part, which is not the shared node: only keys that are there are changed, and the
         // shared node has none; `insert` looks first. No other reference to a node is alive: `node` is used in short
         // expressions only, and `change` does not reach the table.
-        change(unsafe { &mut *self.nodes.get().add(i as usize) });
+        change(unsafe { self.nodes.get().add(i as usize).as_mut() });
     }
 
     /// Where item `i` (from 0) of the array part is, which has one.
@@ -115,8 +172,9 @@ impl<'gc> TableBody<'gc> {
         debug_assert!(i < self.array_len.get());
         // SAFETY: `array_len`, which is above `i`, is the length of the array part.
         unsafe {
-            std::hint::assert_unchecked(!self.array.is_empty());
-            self.array.as_ptr().add(i as usize).cast_mut()
+            let array = self.array();
+            std::hint::assert_unchecked(!array.is_empty());
+            array.as_ptr().add(i as usize).cast_mut()
         }
     }
 
@@ -129,7 +187,7 @@ impl<'gc> TableBody<'gc> {
 
     #[inline(always)]
     fn set_item(&self, ctx: Ctx<'gc>, i: u32, value: Value<'gc>) {
-        self.array.shade_in(ctx.mc, &value);
+        self.array().shade_in(ctx.mc, &value);
         // SAFETY: there is an item; the barrier has been run, and no reference to an item is ever held.
         unsafe { Value::store(self.place(i), value) };
     }
@@ -138,7 +196,7 @@ impl<'gc> TableBody<'gc> {
     #[inline]
     fn main_position(&self, key: Value<'gc>) -> u32 {
         let number = match key {
-            Value::Str(string) => return string.hash() & (self.node_count() - 1),
+            Value::Str(string) => return self.hash_position(string.hash()),
             Value::Int(int) => int as u64,
             Value::Nil => 0,
             Value::Bool(v) => u64::from(v),
@@ -153,17 +211,25 @@ impl<'gc> TableBody<'gc> {
         self.int_position(number as i64)
     }
 
+    /// The node of a string's hash, all bits of which are as good as random.
+    #[inline(always)]
+    fn hash_position(&self, hash: u32) -> u32 {
+        ((u64::from(hash) * u64::from(self.node_count())) >> 32) as u32
+    }
+
     /// The node of an integer: consecutive ones get consecutive nodes, and so do those a power of two apart, as what
-    /// lies above the bits of the mask is added to them.
+    /// lies above the bits of the mask is added to them. What is beyond the last node begins at the first again.
     #[inline(always)]
     fn int_position(&self, key: i64) -> u32 {
         let folded = (key as u64 ^ (key as u64 >> 32)) as u32;
-        folded.wrapping_add(folded >> self.log2_nodes.get()) & (self.node_count() - 1)
+        let bits = self.node_bits.get() & 31;
+        let masked = folded.wrapping_add(folded >> bits) & ((1 << bits) - 1);
+        masked.min(masked.wrapping_sub(self.node_count()))
     }
 
     #[inline(always)]
     fn find_short(&self, key: LuaStr<'gc>) -> Option<u32> {
-        let mut at = key.short_hash() & (self.node_count() - 1);
+        let mut at = self.hash_position(key.short_hash());
         loop {
             let node = self.node(at);
             if node.is_short(key) {
@@ -250,8 +316,11 @@ const IS_METATABLE: u16 = 1 << 15;
 /// Whether a table is registered for finalization.
 const FINALIZABLE: u8 = 1;
 
+/// Whether a table is weak, or was: its entries are in a map.
+const WEAK: u8 = 2;
+
 /// A traversal of a table. As many as there is room for stay counted until the table gets a new key.
-const TRAVERSAL: u8 = 2;
+const TRAVERSAL: u8 = 4;
 
 /// A key as the hash part holds it: a float that has an integer's value is that integer.
 #[inline]
@@ -274,16 +343,16 @@ impl<'gc> Table<'gc> {
         Table(Gc::new(
             mc,
             TableBody {
-                array: GcVec::new(),
-                node_buffer: GcVec::new(),
                 nodes: Cell::new(Node::shared()),
+                items: Items {
+                    array: ManuallyDrop::new(GcVec::new()),
+                },
                 metatable: Cell::new(None),
-                weak: Cell::new(None),
                 array_len: Cell::new(0),
-                last_free: Cell::new(0),
+                node_count: Cell::new(1),
                 border: Cell::new(0),
                 absent: Cell::new(0),
-                log2_nodes: Cell::new(0),
+                node_bits: Cell::new(0),
                 marks: Cell::new(0),
             },
         ))
@@ -410,7 +479,7 @@ impl<'gc> Table<'gc> {
             Value::Float(float) if float.is_nan() => return Err(ctx.error("table index is NaN")),
             key => key,
         };
-        if let Some(entries) = self.body().weak.get() {
+        if let Some(entries) = self.body().weak() {
             return self.set_weak(ctx, entries, key, value);
         }
         match self.body().find(key) {
@@ -434,7 +503,7 @@ impl<'gc> Table<'gc> {
             self.body().set_item(ctx, index as u32, value);
             return Ok(());
         }
-        if let Some(entries) = self.body().weak.get() {
+        if let Some(entries) = self.body().weak() {
             return self.set_weak(ctx, entries, Value::Int(key), value);
         }
         match self.body().find_int(key) {
@@ -458,10 +527,11 @@ impl<'gc> Table<'gc> {
     #[inline]
     fn store(self, ctx: Ctx<'gc>, at: u32, key: Value<'gc>, value: Value<'gc>) {
         let body = self.body();
-        body.node_buffer.shade_in(ctx.mc, &value);
+        let buffer = body.buffer();
+        buffer.shade_in(ctx.mc, &value);
         if !body.node(at).has_value() {
             // The key was not kept alive while there was no value.
-            body.node_buffer.shade_in(ctx.mc, &key);
+            buffer.shade_in(ctx.mc, &key);
             self.note_new_key(ctx, key);
         }
         body.change_node(at, |node| node.set_value(value));
@@ -494,7 +564,7 @@ impl<'gc> Table<'gc> {
         let body = self.body();
         match body.find_short(key) {
             Some(at) if body.node(at).has_value() => {
-                body.node_buffer.shade_in(ctx.mc, &value);
+                body.buffer().shade_in(ctx.mc, &value);
                 body.change_node(at, |node| node.set_value(value));
                 true
             }

@@ -8,7 +8,9 @@
 //! Collisions are chained through `next`, a distance in nodes (0: the end). This file alone knows the layout of a
 //! [`Value`] in memory.
 
+use std::cell::Cell;
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
 use sleepy_gc::Collect;
 use sleepy_gc::collect::Trace;
@@ -73,6 +75,18 @@ pub(super) struct Node {
 
 const _: () = assert!(size_of::<Node>() == 24);
 
+/// What the buffer of a hash part has before its nodes.
+pub(super) struct NodesHeader {
+    /// Free nodes are looked for below this one.
+    pub last_free: Cell<u32>,
+}
+
+// SAFETY: holds no pointer.
+unsafe impl<'gc> Collect<'gc> for NodesHeader {
+    const NEEDS_TRACE: bool = false;
+    const SEND: bool = true;
+}
+
 /// The node that all empty hash parts share. It is never written.
 struct Shared(Node);
 
@@ -93,8 +107,8 @@ impl Node {
 
     /// The shared node of empty hash parts.
     #[inline(always)]
-    pub fn shared() -> *mut Node {
-        std::ptr::from_ref(&EMPTY.0).cast_mut()
+    pub fn shared() -> NonNull<Node> {
+        NonNull::from(&EMPTY.0)
     }
 
     /// The value; nil means that the entry is free or its key removed.

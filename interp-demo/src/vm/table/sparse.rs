@@ -20,10 +20,13 @@ impl<'gc> Table<'gc> {
     }
 
     fn give_back_nils(self, ctx: Ctx<'gc>) -> usize {
+        if self.body().weak().is_some() {
+            return 0;
+        }
         // SAFETY: zero bits are nil, whose payload means nothing.
         unsafe {
             self.body()
-                .array
+                .array()
                 .give_back_blank(ctx.mc, |value| value.is_nil())
         }
     }

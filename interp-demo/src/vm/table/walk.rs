@@ -1,6 +1,6 @@
 //! Going through a table, and its length.
 
-use super::{FINALIZABLE, TRAVERSAL, Table, TableBody, normal_key};
+use super::{FINALIZABLE, TRAVERSAL, Table, TableBody, WEAK, normal_key};
 use crate::vm::error::Error;
 use crate::vm::state::Ctx;
 use crate::vm::value::Value;
@@ -29,7 +29,7 @@ impl<'gc> Table<'gc> {
     pub(in crate::vm) fn end_traversal(self) {
         let marks = &self.body().marks;
         // One that is full may have missed some.
-        if (TRAVERSAL..u8::MAX - FINALIZABLE).contains(&marks.get()) {
+        if (TRAVERSAL..u8::MAX - (TRAVERSAL - 1)).contains(&marks.get()) {
             marks.set(marks.get() - TRAVERSAL);
         }
     }
@@ -44,7 +44,7 @@ impl<'gc> Table<'gc> {
     #[inline]
     pub(super) fn end_traversals(self) {
         let marks = &self.body().marks;
-        marks.set(marks.get() & FINALIZABLE);
+        marks.set(marks.get() & (FINALIZABLE | WEAK));
     }
 
     /// The entry after that of `key` (the first, for nil); none at the end. A key that was removed during the traversal
@@ -58,7 +58,7 @@ impl<'gc> Table<'gc> {
         ctx: Ctx<'gc>,
         key: Value<'gc>,
     ) -> Result<Option<(Value<'gc>, Value<'gc>)>, Error<'gc>> {
-        let next = match self.body().weak.get() {
+        let next = match self.body().weak() {
             Some(entries) => self.next_weak(ctx, entries, key),
             None => self.place_after(key).map(|place| self.entry_from(place)),
         };
@@ -157,7 +157,7 @@ impl<'gc> Table<'gc> {
             return i64::from(border);
         }
         body.border.set(len);
-        let has_entries = !body.has_no_nodes() || body.weak.get().is_some();
+        let has_entries = !body.has_no_nodes() || body.weak().is_some();
         if !has_entries || self.get_int(ctx, i64::from(len) + 1).is_nil() {
             return i64::from(len);
         }

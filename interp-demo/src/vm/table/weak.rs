@@ -144,7 +144,7 @@ impl<'gc> Table<'gc> {
         {
             metatable.watch_mode(ctx, self)?;
         }
-        match self.body().weak.get() {
+        match self.body().weak() {
             None if weakness == Weakness::Neither => Ok(()),
             None => self.weaken(ctx, weakness).map(drop),
             Some(entries) => {
@@ -160,12 +160,12 @@ impl<'gc> Table<'gc> {
     /// Whether a `__mode` may have come to the metatable after the table did.
     #[inline]
     pub(in crate::vm) fn may_have_become_weak(self, metatable: Table<'gc>) -> bool {
-        !metatable.is_absent(Event::Mode) && self.body().weak.get().is_none()
+        !metatable.is_absent(Event::Mode) && self.body().weak().is_none()
     }
 
     /// Tells `user` from now on when this metatable's `__mode` changes.
     fn watch_mode(self, ctx: Ctx<'gc>, user: Table<'gc>) -> Result<(), Error<'gc>> {
-        let entries = match self.body().weak.get() {
+        let entries = match self.body().weak() {
             Some(entries) => entries,
             None => self.weaken(ctx, Weakness::Neither)?,
         };
@@ -230,14 +230,14 @@ impl<'gc> Table<'gc> {
         };
         self.clear_parts(ctx);
         ctx.mc.shade(&entries);
-        self.body().weak.set(Some(entries));
+        self.body().set_weak(entries);
         Ok(entries)
     }
 
     /// The value of a key that neither part holds.
     #[inline]
     pub(super) fn get_weak(self, ctx: Ctx<'gc>, key: Value<'gc>) -> Value<'gc> {
-        match self.body().weak.get() {
+        match self.body().weak() {
             None => Value::Nil,
             Some(entries) => entries.get(ctx, key),
         }
