@@ -195,6 +195,13 @@ impl<'gc> TableBody<'gc> {
     /// The node in which the chain of `key` begins.
     #[inline]
     fn main_position(&self, key: Value<'gc>) -> u32 {
+        match key {
+            Value::Str(string) if string.is_short() => self.hash_position(string.short_hash()),
+            _ => self.other_position(key),
+        }
+    }
+
+    fn other_position(&self, key: Value<'gc>) -> u32 {
         let number = match key {
             Value::Str(string) => return self.hash_position(string.hash()),
             Value::Int(int) => int as u64,

@@ -36,6 +36,12 @@ impl<'gc> TableBody<'gc> {
         None
     }
 
+    /// The keys of the hash part that have values.
+    fn keys(&self) -> impl Iterator<Item = Value<'gc>> {
+        // The shared node has none.
+        (0..self.node_count()).filter_map(|i| self.node(i).key())
+    }
+
     /// Puts an entry whose key is in neither part into the hash part; whether there was a free node.
     fn put(&self, ctx: Ctx<'gc>, key: Value<'gc>, value: Value<'gc>) -> bool {
         let mut at = self.main_position(key);
@@ -147,36 +153,18 @@ impl<'gc> Table<'gc> {
         {
             return self.resize_array(ctx, sizes::items_for(len + 1));
         }
-        let mut census = Census::new();
-        let mut entries = 1;
-        let mut has_new_items = false;
-        let mut count = |key| {
-            if let Value::Int(key) = key {
-                has_new_items |= census.count(key);
-            }
-        };
-        count(extra);
-        if !body.has_no_nodes() {
-            for i in 0..body.node_count() {
-                if let Some(key) = body.node(i).key() {
-                    entries += 1;
-                    count(key);
-                }
-            }
+        let is_integer = |key| matches!(key, Value::Int(_));
+        let (mut entries, mut has_integers) = (1, is_integer(extra));
+        for key in body.keys() {
+            entries += 1;
+            has_integers |= is_integer(key);
         }
         let has_removed = !body.has_no_nodes() && entries <= body.node_count();
         let mut array = len;
-        if has_new_items || len > 0 {
-            let used = census.count_items(len, |i| !body.item(i).is_nil());
-            let (best, inside) = census.best();
-            entries += used;
-            if inside > used || best < len {
-                array = best;
-                entries -= inside;
-            } else {
-                // All that there is to have items has one.
-                entries -= used;
-            }
+        if has_integers || len > 0 {
+            let (inside, used);
+            (array, inside, used) = self.best_array(extra);
+            entries = entries + used - inside;
         }
         let nodes = match entries {
             0 => 0,
@@ -187,6 +175,27 @@ impl<'gc> Table<'gc> {
             _ => sizes::nodes_for(entries),
         };
         self.resize(ctx, array, nodes)
+    }
+
+    /// The best size of the array part if `extra` comes, how many keys it has items for then, and how many it has now.
+    #[inline(never)]
+    fn best_array(self, extra: Value<'gc>) -> (u32, u32, u32) {
+        let body = self.body();
+        let len = body.array_len.get();
+        let mut census = Census::new();
+        for key in body.keys().chain([extra]) {
+            if let Value::Int(key) = key {
+                census.count(key);
+            }
+        }
+        let used = census.count_items(len, |i| !body.item(i).is_nil());
+        let (best, inside) = census.best();
+        if inside > used || best < len {
+            (best, inside, used)
+        } else {
+            // All that there is to have items has one.
+            (len, used, used)
+        }
     }
 
     /// Drops both parts.
