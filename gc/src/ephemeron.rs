@@ -514,15 +514,21 @@ where
     pub fn index_of(&self, key: &K) -> Option<usize> {
         let target = key.weak_target().map(|target| target.raw().addr().get());
         let hash = self.hash_of(key);
-        self.probe(hash, |slot| match slot {
+        let present = self.probe(hash, |slot| match slot {
             // Two objects are one key only if they are one object: `Eq` is asked of plain keys only.
             Slot::Full(_, other, _) => match other.weak_target() {
                 Some(other) => Some(other.raw().addr().get()) == target,
                 None => target.is_none() && other == *key,
             },
-            Slot::Removed(removed) => target.is_none() && removed == hash,
             Slot::Dead(address) => Some(address) == target,
-            Slot::Empty => false,
+            Slot::Removed(_) | Slot::Empty => false,
+        });
+        // Only then: another key of this hash may have been removed before it.
+        present.or_else(|| {
+            self.probe(
+                hash,
+                |slot| matches!(slot, Slot::Removed(removed) if target.is_none() && removed == hash),
+            )
         })
     }
 

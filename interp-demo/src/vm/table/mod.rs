@@ -266,17 +266,22 @@ impl<'gc> TableBody<'gc> {
         }
     }
 
-    /// The entry of a key that is neither a short string nor a float with an integer's value.
+    /// The entry of a key that is neither a short string nor a float with an integer's value; one that was removed only if
+    /// there is no other: a long string may have both, as it need not be the object that was the key before.
     fn find_any(&self, key: Value<'gc>) -> Option<u32> {
         let mut at = self.main_position(key);
+        let mut removed = None;
         loop {
             let node = self.node(at);
             if node.is_key(key) {
-                return Some(at);
+                if node.has_value() {
+                    return Some(at);
+                }
+                removed = removed.or(Some(at));
             }
             let next = node.next();
             if next == 0 {
-                return None;
+                return removed;
             }
             at = at.wrapping_add_signed(next);
         }
@@ -490,10 +495,7 @@ impl<'gc> Table<'gc> {
             return self.set_weak(ctx, entries, key, value);
         }
         match self.body().find(key) {
-            Some(at) => {
-                self.store(ctx, at, key, value);
-                Ok(())
-            }
+            Some(at) => self.store(ctx, at, key, value),
             None if value.is_nil() => Ok(()),
             None => self.insert(ctx, key, value),
         }
@@ -514,10 +516,7 @@ impl<'gc> Table<'gc> {
             return self.set_weak(ctx, entries, Value::Int(key), value);
         }
         match self.body().find_int(key) {
-            Some(at) => {
-                self.store(ctx, at, Value::Int(key), value);
-                Ok(())
-            }
+            Some(at) => self.store(ctx, at, Value::Int(key), value),
             None if value.is_nil() => Ok(()),
             None => self.insert(ctx, Value::Int(key), value),
         }
@@ -532,16 +531,26 @@ impl<'gc> Table<'gc> {
 
     /// Changes the value of the entry at `at`, whose key is `key`.
     #[inline]
-    fn store(self, ctx: Ctx<'gc>, at: u32, key: Value<'gc>, value: Value<'gc>) {
+    fn store(
+        self,
+        ctx: Ctx<'gc>,
+        at: u32,
+        key: Value<'gc>,
+        value: Value<'gc>,
+    ) -> Result<(), Error<'gc>> {
         let body = self.body();
         let buffer = body.buffer();
-        buffer.shade_in(ctx.mc, &value);
-        if !body.node(at).has_value() {
+        if !body.node(at).has_value() && !value.is_nil() {
+            if body.would_hide(at, key) {
+                return self.insert_anew(ctx, key, value);
+            }
             // The key was not kept alive while there was no value.
             buffer.shade_in(ctx.mc, &key);
             self.note_new_key(ctx, key);
         }
+        buffer.shade_in(ctx.mc, &value);
         body.change_node(at, |node| node.set_value(value));
+        Ok(())
     }
 
     // The fast paths of the interpreter.
@@ -576,8 +585,7 @@ impl<'gc> Table<'gc> {
                 true
             }
             Some(at) if body.metatable.get().is_none() => {
-                self.store(ctx, at, key.into(), value);
-                true
+                self.store(ctx, at, key.into(), value).is_ok()
             }
             _ => false,
         }

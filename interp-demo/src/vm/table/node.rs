@@ -62,7 +62,7 @@ const TAG_STR: u8 = 4;
 ///
 /// An entry without a value is free, or its key was removed. Such a key is not kept alive: its payload may dangle, or be
 /// the address of another object by now, so it is only compared. A key that is found in this way is as good as the
-/// one that was removed: it has the same address, and its chain leads here.
+/// one that was removed: it has the same address, and its chain leads here (but see `TableBody::would_hide`).
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Node {

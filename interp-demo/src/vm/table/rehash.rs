@@ -90,6 +90,33 @@ impl<'gc> TableBody<'gc> {
         true
     }
 
+    /// Whether `key`, in the node at `at` whose own key was removed, would be in the way of other entries: a guest in their main
+    /// position, which a new one of theirs would send away with all that is behind it.
+    ///
+    /// Only an object can: it is at the address of the key that was removed, and may be another one, in another chain which
+    /// goes on through this node.
+    pub(super) fn would_hide(&self, at: u32, key: Value<'gc>) -> bool {
+        if matches!(
+            key,
+            Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Light(_)
+        ) || self.main_position(key) == at
+        {
+            return false;
+        }
+        let mut behind = at;
+        loop {
+            match self.node(behind).next() {
+                0 => return false,
+                next => behind = behind.wrapping_add_signed(next),
+            }
+            if let Some(other) = self.node(behind).key()
+                && self.main_position(other) == at
+            {
+                return true;
+            }
+        }
+    }
+
     /// Puts an entry that was in a part before this was laid out anew; there is room for it.
     fn put_again(&self, ctx: Ctx<'gc>, key: Value<'gc>, value: Value<'gc>) {
         if let Value::Int(int) = key
@@ -136,6 +163,19 @@ impl<'gc> Table<'gc> {
         if self.body().put(ctx, key, value) {
             return Ok(());
         }
+        self.insert_anew(ctx, key, value)
+    }
+
+    /// Puts a key into the table, which is laid out anew for it.
+    #[cold]
+    pub(super) fn insert_anew(
+        self,
+        ctx: Ctx<'gc>,
+        key: Value<'gc>,
+        value: Value<'gc>,
+    ) -> Result<(), Error<'gc>> {
+        self.note_new_key(ctx, key);
+        self.end_traversals();
         self.rehash(ctx, key)?;
         self.body().put_again(ctx, key, value);
         Ok(())

@@ -106,17 +106,7 @@ impl<'gc> Table<'gc> {
         if body.has_no_nodes() {
             return None;
         }
-        let mut at = body.main_position(key);
-        loop {
-            let node = body.node(at);
-            if node.is_key(key) {
-                return Some(len + at + 1);
-            }
-            if node.next() == 0 {
-                return None;
-            }
-            at = at.wrapping_add_signed(node.next());
-        }
+        body.find(key).map(|at| len + at + 1)
     }
 
     /// A border: `n` such that item `n` has a value (or `n` is 0) and item `n + 1` has none.

@@ -52,10 +52,11 @@ impl Eq for Weak<'_> {}
 impl Hash for Weak<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(match self.0 {
-            Value::Str(string) => u64::from(string.hash()),
+            // Keys of several types that are small numbers differ too: a key that was removed is known by its hash only.
+            Value::Str(string) => u64::from(string.hash()) | 1 << 62,
             Value::Int(int) => int as u64,
-            Value::Float(float) => float.to_bits(),
-            Value::Bool(v) => u64::from(v),
+            Value::Float(float) => !float.to_bits(),
+            Value::Bool(v) => u64::from(v) | 1 << 61,
             object => object.address().map_or(0, |address| address.addr() as u64),
         });
     }
@@ -77,8 +78,8 @@ impl Hasher for Mixer {
     }
 
     fn write_u64(&mut self, word: u64) {
-        let mixed = (self.0 ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = mixed ^ (mixed >> 32);
+        // The map folds both halves into one, so that all bits of the word reach it: the lower half is not to be folded here.
+        self.0 = (self.0.rotate_left(32) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 }
 
