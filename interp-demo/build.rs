@@ -1,6 +1,9 @@
-//! Tells the linker to put the functions that every program runs side by side: see `start.ld`.
+//! Tells the linker to put the functions that programs run side by side (see `start.ld`), and to take the unwinder that few programs
+//! need into the program, where its pages are not touched at the start, as those of a library are.
 
 use std::env;
+use std::path::Path;
+use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=start.ld");
@@ -8,7 +11,20 @@ fn main() {
     if knows_scripts() && var("PROFILE") == "release" {
         let folder = var("CARGO_MANIFEST_DIR");
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{folder}/start.ld");
+        if has_unwinder() {
+            println!("cargo::rustc-link-lib=dylib=gcc_eh");
+        }
     }
+}
+
+/// Whether GCC's unwinder is there as an archive, which the linker then takes before the library.
+fn has_unwinder() -> bool {
+    Command::new("cc")
+        .arg("-print-file-name=libgcc_eh.a")
+        .output()
+        .ok()
+        .and_then(|output| String::from_utf8(output.stdout).ok())
+        .is_some_and(|file| Path::new(file.trim()).is_absolute())
 }
 
 fn var(name: &str) -> String {
