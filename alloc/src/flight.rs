@@ -25,6 +25,11 @@ pub(crate) fn pass(due: &mut Due, limit_bytes: usize) -> usize {
 }
 
 fn unmap_huge() -> usize {
+    if !arena::huge::has_given_up() {
+        return 0;
+    }
+    // Those that are taken off the list and not unmapped yet, a fork's child would keep for good.
+    let _working = fork::work();
     let bytes = arena::huge::unmap_given_up();
     if bytes != 0 {
         stats::PURGE_CALLS.add(1);
@@ -117,5 +122,26 @@ impl Flight {
             self.given += bytes;
         }
         self.start = self.end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_fork_comes_while_huge_blocks_are_unmapped() {
+        let run = arena::huge::map(1 << 20, 1).unwrap();
+        let address = run.ptr.addr().get();
+        // A fork holds it, too.
+        let working = fork::work();
+        // SAFETY: mapped above and used by nobody.
+        unsafe { arena::huge::give_up(run.ptr) };
+        let purger = std::thread::spawn(unmap_huge);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(arena::find(address).is_some());
+        drop(working);
+        purger.join().unwrap();
+        assert!(arena::find(address).is_none());
     }
 }

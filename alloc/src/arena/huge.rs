@@ -51,7 +51,12 @@ pub(crate) unsafe fn give_up(ptr: NonNull<u8>) {
     }
 }
 
-/// Unmaps the huge blocks that were given up; gives their bytes.
+/// Whether there are blocks to unmap. Relaxed: who gives one up looks at the schedule afterwards.
+pub(crate) fn has_given_up() -> bool {
+    !GIVEN_UP.load(Ordering::Relaxed).is_null()
+}
+
+/// Unmaps the huge blocks that were given up; gives their bytes. With the work lock held: no fork may come in between.
 pub(crate) fn unmap_given_up() -> usize {
     let mut next = GIVEN_UP.swap(ptr::null_mut(), Ordering::Acquire);
     let mut bytes = 0;
