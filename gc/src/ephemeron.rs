@@ -118,8 +118,6 @@ struct Head {
     used: Cell<usize>,
     /// How far the stage under way has come.
     cursor: Cell<usize>,
-    /// The weakness was changed while the dead were cleared: some may be in a map that keeps all by now.
-    may_hold_dead: Cell<bool>,
     link: Link,
 }
 
@@ -310,7 +308,6 @@ where
     // When it is decided who is dead, a side that is not weak is alive: both can be looked at, whatever the weakness was
     // when the map was traced.
     let keys = match (stage, weakness) {
-        (Stage::Clear, _) if head.may_hold_dead.get() => true,
         (_, Weakness::Neither) | (Stage::Values, Weakness::Keys) | (Stage::Finalize, _) => {
             head.cursor.set(0);
             return true;
@@ -331,9 +328,6 @@ where
         *fuel = fuel.saturating_sub((end - start) * size_of::<Slot<K, V>>());
     }
     head.cursor.set(0);
-    if stage == Stage::Clear {
-        head.may_hold_dead.set(false);
-    }
     true
 }
 
@@ -425,7 +419,6 @@ where
             len: Cell::new(0),
             used: Cell::new(0),
             cursor: Cell::new(0),
-            may_hold_dead: Cell::new(false),
             link: Link::new(),
         };
         let bytes = Buffer::<K, V>::bytes_for(slots).ok_or(AllocError::new(()))?;
@@ -483,12 +476,11 @@ where
 
     /// Changes which side is weak.
     pub fn set_weakness(&self, mc: &Mutation<'gc>, weakness: Weakness) {
+        // By the new rule they might be kept.
+        self.clear_dead(mc);
         self.head().weakness.set(weakness);
         // A stage that is under way starts again.
         self.head().cursor.set(0);
-        if mc.context().is_clearing() {
-            self.head().may_hold_dead.set(true);
-        }
         if mc.is_marking() {
             // What was traced by the old rule is traced again by the new one.
             mc.context()
