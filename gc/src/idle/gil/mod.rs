@@ -27,7 +27,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use self::help::{Help, State};
 use self::raw::RawGil;
@@ -80,8 +80,9 @@ pub struct Gil<T: Send> {
     lent: Cell<Option<fn(&mut T)>>,
     /// Of threads that sleep with the lock given up, and would collect if they were asked.
     bells: Bells,
-    /// Known once a sleeper has hung its bell. The lock guards this, and the next.
-    appraise: Cell<Option<Appraise<T>>>,
+    /// Known once a sleeper has hung its bell. Not guarded by the lock: threads may share a guard, and ask it for the bells.
+    appraise: OnceLock<Appraise<T>>,
+    /// The lock guards this.
     help: Cell<Help>,
     value: UnsafeCell<T>,
 }
@@ -96,7 +97,7 @@ impl<T: Send> Gil<T> {
             raw: RawGil::new(),
             lent: Cell::new(None),
             bells: Bells::default(),
-            appraise: Cell::new(None),
+            appraise: OnceLock::new(),
             help: Cell::new(Help::new()),
             value: UnsafeCell::new(value),
         }
@@ -368,14 +369,16 @@ impl<T: Send + Collector> Collector for GilGuard<'_, T> {
     }
 
     fn bells(&self) -> Option<&Bells> {
-        self.gil.appraise.set(Some(|value| {
-            let hint = value.hint();
-            State {
-                works: value.has_work(),
-                cycles: hint.cycles,
-                allocated_bytes: hint.allocated_bytes_since_cycle,
+        self.gil.appraise.get_or_init(|| {
+            |value| {
+                let hint = value.hint();
+                State {
+                    works: value.has_work(),
+                    cycles: hint.cycles,
+                    allocated_bytes: hint.allocated_bytes_since_cycle,
+                }
             }
-        }));
+        });
         self.gil.bells.set_host(Host {
             lock: NonNull::from(self.gil).cast(),
             collect: collect_in_stead::<T>,
