@@ -44,7 +44,10 @@ sleepy-lua compare [options] script [args]
   compares the script's memory and CPU time with sleeping off and on; see `sleepy-lua compare --help`.
 
 Libraries beside those of Lua 5.4: gc (loaded); lock, md5, process, queue, semaphore, socket, thread, timer (to be
-required). There is no C API.
+required); of LuaRocks' C modules lfs, socket.core, mime.core, system.core, term.core. There is no C API.
+Limits: --memory-limit counts objects, and buffers of the library; 4 MiB beside it are left for a program that was told,
+and the process itself takes some 5 MiB more. A program that is stopped, by --time-limit or a signal, leaves the
+processes that it has started alone.
 Environment: LUA_INIT and LUA_PATH (or LUA_INIT_5_4, LUA_PATH_5_4) as for lua; SLEEPY_GENERATIONAL=1: two generations
 from the start, 0: only if a program asks for them.
 ";

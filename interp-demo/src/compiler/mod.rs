@@ -25,7 +25,7 @@ mod value;
 
 use std::sync::Arc;
 
-use crate::lexer::{Lexer, Payload, Result, Symbol, Token};
+use crate::lexer::{GoesOn, Lexer, Payload, Result, Symbol, Token};
 use crate::proto::Proto;
 
 pub use crate::lexer::SyntaxError;
@@ -54,17 +54,18 @@ const MAX_DEPTH: u32 = 196;
 /// # Ok::<(), interp_demo::compiler::SyntaxError>(())
 /// ```
 pub fn compile(source: &[u8], chunk_name: &[u8]) -> std::result::Result<Arc<Proto>, SyntaxError> {
-    compile_while(source, chunk_name, &|| true)
+    compile_while(source, chunk_name, &|_| true)
 }
 
-/// [`compile`] for a program that may have to stop: goes on while `goes_on` says so.
+/// [`compile`] for a program that may have to stop, or run out of memory: goes on while `goes_on` says so, which is told how many
+/// bytes compiling takes so far.
 ///
 /// # Errors
 /// As [`compile`], and when it was told to stop.
 pub fn compile_while(
     source: &[u8],
     chunk_name: &[u8],
-    goes_on: &dyn Fn() -> bool,
+    goes_on: GoesOn<'_>,
 ) -> std::result::Result<Arc<Proto>, SyntaxError> {
     let mut compiler = Compiler::new(source, chunk_name);
     compiler.lexer.set_goes_on(goes_on);

@@ -23,6 +23,15 @@ const MAX_LINE: u32 = i32::MAX as u32;
 /// After so many tokens the lexer asks whether to read on: some 50 µs.
 const TOKENS: u32 = 1 << 10;
 
+/// Within a token, or between two, it asks after so many bytes.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// What the compiler makes of a token: half an instruction and its line, in vectors that may be twice as large.
+const MADE_BYTES: usize = 8;
+
+/// Told how many bytes compiling takes so far; whether to read on.
+pub type GoesOn<'s> = &'s dyn Fn(usize) -> bool;
+
 /// Reads tokens from a source text.
 pub struct Lexer<'s> {
     source: &'s [u8],
@@ -40,9 +49,13 @@ pub struct Lexer<'s> {
     pub symbols: Symbols,
     chunk_name: &'s [u8],
     /// Asked now and then whether to read on.
-    goes_on: &'s dyn Fn() -> bool,
+    goes_on: GoesOn<'s>,
     /// Tokens until it is asked again.
     tokens_left: u32,
+    /// The position from which on it is asked within a token.
+    look_at: usize,
+    /// What the compiler has made of the tokens so far, roughly.
+    made_bytes: usize,
 }
 
 impl<'s> Lexer<'s> {
@@ -59,13 +72,15 @@ impl<'s> Lexer<'s> {
             last_line: 1,
             symbols: Symbols::default(),
             chunk_name,
-            goes_on: &|| true,
+            goes_on: &|_| true,
             tokens_left: TOKENS,
+            look_at: PIECE_BYTES,
+            made_bytes: 0,
         }
     }
 
     /// Reads on only while `goes_on` says so.
-    pub fn set_goes_on(&mut self, goes_on: &'s dyn Fn() -> bool) {
+    pub fn set_goes_on(&mut self, goes_on: GoesOn<'s>) {
         self.goes_on = goes_on;
     }
 
@@ -78,9 +93,8 @@ impl<'s> Lexer<'s> {
         self.tokens_left -= 1;
         if self.tokens_left == 0 {
             self.tokens_left = TOKENS;
-            if !(self.goes_on)() {
-                return Err(self.error(b"reading was stopped", None));
-            }
+            self.made_bytes += TOKENS as usize * MADE_BYTES;
+            self.look(0)?;
         }
         self.current = match self.ahead.take() {
             Some(lexeme) => lexeme,
@@ -141,6 +155,38 @@ impl<'s> Lexer<'s> {
         self.error(what.as_ref(), Some(self.current.token))
     }
 
+    /// Asks whether to read on, where `more` bytes are about to be taken.
+    fn look(&mut self, more: usize) -> Result<()> {
+        self.look_at = self.position + PIECE_BYTES;
+        // A buffer that grows is copied.
+        let capacity = self.buffer.capacity();
+        let buffer_bytes =
+            match self.buffer.len() + PIECE_BYTES > capacity && capacity > PIECE_BYTES {
+                true => 3 * capacity,
+                false => capacity,
+            };
+        if !(self.goes_on)(self.made_bytes + buffer_bytes + self.symbols.bytes() + more) {
+            return Err(self.error(b"reading was stopped", None));
+        }
+        Ok(())
+    }
+
+    /// [`Lexer::look`] where a token or a gap has become long.
+    fn look_within(&mut self) -> Result<()> {
+        if self.position < self.look_at {
+            return Ok(());
+        }
+        self.look(0)
+    }
+
+    /// The symbol of a string that may be long.
+    fn intern_text(&mut self, start: usize, end: usize) -> Result<Symbol> {
+        if end - start > PIECE_BYTES {
+            self.look(end - start)?;
+        }
+        Ok(self.symbols.intern(&self.buffer[start..end]))
+    }
+
     fn byte(&self) -> Option<u8> {
         self.source.get(self.position).copied()
     }
@@ -186,7 +232,7 @@ impl<'s> Lexer<'s> {
             return Err(self.error(b"chunk has too many lines", None));
         }
         self.line += 1;
-        Ok(())
+        self.look_within()
     }
 
     fn scan(&mut self) -> Result<Lexeme> {
@@ -202,6 +248,7 @@ impl<'s> Lexer<'s> {
                 }
                 b' ' | b'\t' | 0x0b | 0x0c => {
                     self.skip();
+                    self.look_within()?;
                     continue;
                 }
                 b'-' => {
@@ -281,6 +328,7 @@ impl<'s> Lexer<'s> {
             .is_some_and(|byte| byte != b'\n' && byte != b'\r')
         {
             self.skip();
+            self.look_within()?;
         }
         Ok(())
     }

@@ -26,10 +26,10 @@ impl Lexer<'_> {
     pub(super) fn long_string(&mut self, level: usize) -> Result<Lexeme> {
         self.long_text(level, "string")?;
         let frame = level + 2;
-        let text = &self.buffer[frame..self.buffer.len() - frame];
+        let text = self.intern_text(frame, self.buffer.len() - frame)?;
         Ok(Lexeme {
             token: Token::Str,
-            payload: Payload::Text(self.symbols.intern(text)),
+            payload: Payload::Text(text),
         })
     }
 
@@ -57,6 +57,7 @@ impl Lexer<'_> {
                 }
                 Some(_) => self.save(),
             }
+            self.look_within()?;
         }
     }
 
@@ -77,11 +78,12 @@ impl Lexer<'_> {
                     }
                 }
             }
+            self.look_within()?;
         }
-        let text = &self.buffer[1..self.buffer.len() - 1];
+        let text = self.intern_text(1, self.buffer.len() - 1)?;
         Ok(Lexeme {
             token: Token::Str,
-            payload: Payload::Text(self.symbols.intern(text)),
+            payload: Payload::Text(text),
         })
     }
 

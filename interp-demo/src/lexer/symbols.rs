@@ -12,6 +12,8 @@ pub struct Symbol(u32);
 pub struct Symbols {
     numbers: HashMap<Arc<[u8]>, Symbol>,
     texts: Vec<Arc<[u8]>>,
+    /// Bytes of all texts.
+    bytes: usize,
 }
 
 impl Symbols {
@@ -27,7 +29,15 @@ impl Symbols {
         let text: Arc<[u8]> = bytes.into();
         self.texts.push(Arc::clone(&text));
         self.numbers.insert(text, symbol);
+        self.bytes += bytes.len();
         symbol
+    }
+
+    /// What the table takes, roughly, with the constants that are made of it.
+    pub(super) fn bytes(&self) -> usize {
+        /// A text's header, its places in the table, and its places among a function's constants.
+        const ENTRY_BYTES: usize = 144;
+        self.bytes + self.texts.len() * ENTRY_BYTES
     }
 
     /// The bytes of a symbol of this table.

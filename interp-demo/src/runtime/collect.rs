@@ -54,6 +54,9 @@ impl Control {
     }
 }
 
+/// A full collection of a heap larger than this may be stopped after pieces of so much work.
+const PIECE_BYTES: usize = 32 << 20;
+
 /// What may be allocated between two cycles even if a program asks for no pause.
 const MIN_SLEEP_BYTES: usize = 16 * 1024;
 
@@ -133,15 +136,35 @@ impl Worker<'_> {
     /// A whole cycle, with all that died before it; no finalizer runs.
     fn collect_fully(&mut self) {
         self.follow_late_modes();
-        self.arena.forced(|arena| {
-            if arena.has_work() {
-                // What has died since the cycle under way began is not its business.
-                arena.finish_cycle();
-            }
-            arena.start_cycle();
-            arena.finish_cycle();
-        });
+        // What has died since the cycle under way began is not its business.
+        if self.arena.has_work() && !self.finish_stoppable() {
+            return;
+        }
+        self.arena.forced(|arena| arena.start_cycle());
+        if !self.finish_stoppable() {
+            return;
+        }
         self.enter(|ctx| ctx.give_back_nils());
+    }
+
+    /// Ends the cycle under way; in a large heap in pieces, between which the program may be stopped: false then.
+    fn finish_stoppable(&mut self) -> bool {
+        while self.arena.metrics().heap_bytes() > PIECE_BYTES {
+            let progress = self
+                .arena
+                .forced(|arena| arena.step(Budget::Work(PIECE_BYTES)));
+            if progress.finished_cycle {
+                return true;
+            }
+            if self.must_stop() {
+                return false;
+            }
+            if progress.work_bytes == 0 {
+                break;
+            }
+        }
+        self.arena.forced(|arena| arena.finish_cycle());
+        true
     }
 
     pub(super) fn collect(&mut self, request: GcRequest) -> Answer {

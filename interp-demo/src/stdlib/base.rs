@@ -137,6 +137,7 @@ fn tonumber<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return match call.check_any(0)? {
             number @ (Value::Int(_) | Value::Float(_)) => call.ret1(number),
             Value::Str(text) => {
+                call.ctx.look_in(text)?;
                 let number = number::parse(text.as_bytes()).map(value_of);
                 call.ret1(number)
             }
@@ -150,6 +151,7 @@ fn tonumber<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     if !(2..=36).contains(&base) {
         return Err(call.arg_error(1, "base out of range"));
     }
+    call.ctx.look_in(text)?;
     let number = number::parse_base(text.as_bytes(), base as u32);
     call.ret1(number)
 }

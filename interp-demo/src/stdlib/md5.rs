@@ -4,7 +4,9 @@
 use ::md5::{Digest, Md5};
 
 use super::{Functions, fill};
+use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
+use crate::vm::patience::PIECE_BYTES;
 use crate::vm::state::Ctx;
 use crate::vm::table::Table;
 
@@ -16,14 +18,25 @@ pub(super) fn open(ctx: Ctx<'_>) {
     ctx.state.loaded().set_name(ctx, "md5", library);
 }
 
+fn digest<'gc>(call: &mut Call<'gc>) -> Result<[u8; 16], Error<'gc>> {
+    let mut md5 = Md5::new();
+    for piece in call.check_str(0)?.as_bytes().chunks(PIECE_BYTES) {
+        call.ctx.look()?;
+        md5.update(piece);
+    }
+    Ok(md5.finalize().into())
+}
+
 fn sum<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let digest = Md5::digest(call.check_str(0)?.as_bytes());
-    let digest = call.ctx.string(&digest);
+    let digest = call.ctx.string(&digest(call)?);
     call.ret1(digest)
 }
 
 fn sumhexa<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
-    let digest = Md5::digest(call.check_str(0)?.as_bytes());
-    let digits = call.ctx.string(format!("{digest:x}").as_bytes());
+    let mut digits = String::new();
+    for byte in digest(call)? {
+        digits.push_str(&format!("{byte:02x}"));
+    }
+    let digits = call.ctx.string(digits.as_bytes());
     call.ret1(digits)
 }

@@ -8,6 +8,7 @@ use crate::text::mime::{self, Rest};
 use crate::vm::buffer::Buffer;
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
+use crate::vm::patience::PIECE_BYTES;
 use crate::vm::state::Ctx;
 use crate::vm::string::LuaStr;
 use crate::vm::table::Table;
@@ -64,7 +65,10 @@ fn filter<'gc>(
     };
     let (mut rest, mut out) = (Rest::default(), Buffer::new());
     out.make_room(call.ctx, most_bytes(call, first))?;
-    step(first.as_bytes(), &mut rest, &mut out);
+    for piece in first.as_bytes().chunks(PIECE_BYTES) {
+        call.ctx.look()?;
+        step(piece, &mut rest, &mut out);
+    }
     let Some(second) = call.opt_str(1)? else {
         end(&mut rest, &mut out);
         let made = match out.is_empty() {
@@ -74,7 +78,10 @@ fn filter<'gc>(
         return call.ret(&[made, Value::Nil]);
     };
     out.make_room(call.ctx, most_bytes(call, second))?;
-    step(second.as_bytes(), &mut rest, &mut out);
+    for piece in second.as_bytes().chunks(PIECE_BYTES) {
+        call.ctx.look()?;
+        step(piece, &mut rest, &mut out);
+    }
     let (made, left) = (call.ctx.try_string(&out)?, call.ctx.string(rest.bytes()));
     call.ret(&[made, left])
 }

@@ -184,7 +184,10 @@ impl<'gc> Ctx<'gc> {
             (Value::Float(a), Value::Float(b)) => a < b,
             (Value::Int(a), Value::Float(b)) => number::int_lt_float(a, b),
             (Value::Float(a), Value::Int(b)) => number::float_lt_int(a, b),
-            (Value::Str(a), Value::Str(b)) => a.as_bytes() < b.as_bytes(),
+            (Value::Str(a), Value::Str(b)) => {
+                self.look_in(a)?;
+                a.as_bytes() < b.as_bytes()
+            }
             _ => return self.compare_method(a, b, Event::Lt),
         };
         Ok(Compare::Done(answer))
@@ -201,7 +204,10 @@ impl<'gc> Ctx<'gc> {
             (Value::Float(a), Value::Float(b)) => a <= b,
             (Value::Int(a), Value::Float(b)) => number::int_le_float(a, b),
             (Value::Float(a), Value::Int(b)) => number::float_le_int(a, b),
-            (Value::Str(a), Value::Str(b)) => a.as_bytes() <= b.as_bytes(),
+            (Value::Str(a), Value::Str(b)) => {
+                self.look_in(a)?;
+                a.as_bytes() <= b.as_bytes()
+            }
             _ => return self.compare_method(a, b, Event::Le),
         };
         Ok(Compare::Done(answer))

@@ -196,7 +196,10 @@ impl<'gc> Call<'gc> {
     /// If it is none.
     pub fn check_str(&mut self, i: usize) -> Result<LuaStr<'gc>, Error<'gc>> {
         match self.get(i) {
-            Value::Str(string) => Ok(string),
+            Value::Str(string) => {
+                self.ctx.look_in(string)?;
+                Ok(string)
+            }
             value @ (Value::Int(_) | Value::Float(_)) => {
                 let text = self.ctx.number_or_string(value);
                 let text = text.ok_or_else(|| self.type_error(i, "string"))?;

@@ -38,6 +38,11 @@ impl Reservation {
         })
     }
 
+    /// Has so many bytes count, if that is more; false if the limit forbids it.
+    pub(super) fn grow_to(&mut self, ctx: Ctx<'_>, bytes: usize) -> bool {
+        self.grow(ctx, bytes.saturating_sub(self.bytes))
+    }
+
     fn grow(&mut self, ctx: Ctx<'_>, bytes: usize) -> bool {
         let has_room = ctx.mc.try_reserve_external_bytes(bytes);
         self.bytes += if has_room { bytes } else { 0 };

@@ -64,6 +64,7 @@ pub(super) fn prepare_call_method<'gc>(
         return Err(super::describe::call_error(ctx, thread, callee));
     }
     let top = thread.top();
+    ctx.look_for(top - func)?;
     thread.ensure_stack(ctx, top + 1)?;
     thread.stack_move(func, func + 1, top - func);
     thread.stack_set(func, method);

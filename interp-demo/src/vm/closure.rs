@@ -94,7 +94,7 @@ impl<'gc> Function<'gc> {
             functions,
             max_stack: proto.max_stack,
             num_params: proto.num_params,
-            _external: External::new(ctx, proto.bytes()),
+            _external: External::new(ctx.mc, proto.bytes()),
             proto: Arc::clone(proto),
         };
         Gc::try_new(ctx.mc, function).ok()

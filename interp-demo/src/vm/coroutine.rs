@@ -43,6 +43,7 @@ impl<'gc> Thread<'gc> {
         let mut base = Frame::native(0, BODY, ALL_RESULTS, Flags::HIDDEN);
         base.then = Some(body_done);
         self.frames().push(base);
+        self.count_frames(ctx);
         self.set_top(BODY + 1);
         self.set_live(ctx, BODY + 1);
         self.set_status(ctx, Status::Suspended);
@@ -154,6 +155,7 @@ pub(super) fn switch_to_resumer<'gc>(
             open_top(ctx, resumer);
             deliver(ctx, resumer, thread, first, count)?;
             thread.set_live(ctx, first);
+            thread.count_frames(ctx);
             leave(ctx, thread, resumer, Status::Suspended);
             return Ok(After::Switch);
         }
@@ -221,6 +223,11 @@ pub(super) fn close<'gc>(
         return Ok(After::Switch);
     }
     target.frames().truncate(1);
+    // The frame stays below the methods: none of them yields to whoever closes.
+    super::call::update_top(target, |frame| {
+        frame.flags = frame.flags.with(Flags::NO_YIELD)
+    });
+    target.set_no_yield(1);
     open_top(ctx, target);
     enter(ctx, thread, target);
     unwind::begin_unwinding(ctx, target, 0, failure)?;
@@ -234,6 +241,7 @@ pub(super) fn closed<'gc>(
     failure: Option<Value<'gc>>,
 ) -> After {
     thread.leave_nothing(ctx);
+    thread.set_no_yield(0);
     let Some(resumer) = thread.resumer() else {
         return After::Leave;
     };

@@ -1,12 +1,10 @@
 //! The interpreter's loop: runs the Lua frame on top of a coroutine, and whatever Lua frames it calls and returns to.
 //!
-//! The loop is left when something else has to go on: a native's continuation, another coroutine, the host. One
-//! instruction is one arm of the `match`; what is rare is in `slow.rs`. The frame's `pc` is brought up to date before
-//! anything that may look at it: errors, calls, and leaving.
+//! The loop is left when something else has to go on: a native's continuation, another coroutine, the host. One instruction is one
+//! arm of the `match`; what is rare is in `slow.rs`. The frame's `pc` is brought up to date before what may look at it: errors, calls.
 //!
-//! Safe points stand behind instructions that allocate, where one load and one compare tell whether the collector is
-//! owed work; loops and calls also count down `fuel`, so that code that allocates in other ways, or not at all, comes to
-//! one as well.
+//! Safe points stand behind instructions that allocate, where one load and one compare tell whether the collector is owed work; loops
+//! and calls also count down `fuel`, so that code that allocates in other ways, or not at all, comes to one as well.
 
 use super::arith::{as_float, as_int};
 use super::call::{After, call_lua, precall, put_results, return_from_top};
@@ -306,7 +304,7 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                         let float: fn(&f64, &f64) -> bool = $float;
                         test!(float(a, b), $i);
                     }
-                    (Value::Str(a), Value::Str(b)) => {
+                    (Value::Str(a), Value::Str(b)) if !super::patience::is_long(*a) => {
                         test!(slow::$strings(*a, *b), $i);
                     }
                     (a, b) => {
@@ -595,6 +593,9 @@ pub(super) fn execute<'gc, const HOOKED: bool>(
                 Op::Eq => {
                     let (a, b) = (regs.get(i.a()), regs.get(i.b()));
                     if a.raw_equals(b) {
+                        if matches!(a, Value::Str(text) if super::patience::is_long(text)) {
+                            attempt!(ctx.look());
+                        }
                         test!(true, i);
                     } else if let (Value::Table(_), Value::Table(_))
                     | (Value::UserData(_), Value::UserData(_)) = (a, b)

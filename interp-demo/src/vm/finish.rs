@@ -3,6 +3,7 @@
 use super::call::{After, call_lua, precall};
 use super::error::Error;
 use super::frame::{Flags, Frame};
+use super::patience::PIECE_BYTES;
 use super::state::Ctx;
 use super::thread::Thread;
 use super::value::Value;
@@ -179,6 +180,9 @@ fn join<'gc>(
         if let Value::Str(text) = thread.stack_get(start + i) {
             total += text.len();
         }
+    }
+    if total >= PIECE_BYTES {
+        ctx.look()?;
     }
     scratch.make_room(ctx, total + 32)?;
     for i in 0..count {

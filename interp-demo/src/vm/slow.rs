@@ -399,6 +399,7 @@ pub(super) fn tail_call<'gc>(
                 };
                 let target = frame.func - shift;
                 let count = thread.top() - func;
+                ctx.look_for(count)?;
                 thread.pop_frame();
                 thread.touch(ctx, target);
                 thread.stack_move(func, target, count);
@@ -427,6 +428,7 @@ pub(super) fn enter_vararg<'gc>(
     // SAFETY: the frame on top, copied.
     let (func, base) = unsafe { ((*thread.frame()).func, (*thread.frame()).base) };
     let actual = thread.top().saturating_sub(base).max(params);
+    ctx.look_for(actual)?;
     let new_func = base + actual;
     let top = new_func + 1 + function.max_stack();
     thread.ensure_stack(ctx, top)?;
@@ -470,6 +472,7 @@ pub(super) fn varargs<'gc>(
         ((*frame).func, (*frame).base, (*frame).aux)
     };
     let at = base + u32::from(reg);
+    ctx.look_for(extra)?;
     let wanted = if wanted == ALL_RESULTS {
         thread.ensure_stack(ctx, at + extra)?;
         thread.set_top(at + extra);

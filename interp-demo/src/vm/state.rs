@@ -11,7 +11,7 @@ use sleepy_gc::collections::InternSet;
 use sleepy_gc::finalize::FinalizerQueue;
 use sleepy_gc::{Collect, Gc, Mutation, SendRoot};
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, Reservation};
 use super::closure::{Closure, Function};
 use super::error::Error;
 use super::finalize::Finalizable;
@@ -432,18 +432,43 @@ impl<'gc> Ctx<'gc> {
         chunk_name: &[u8],
         env: Value<'gc>,
     ) -> Result<Closure<'gc>, Value<'gc>> {
+        let taken = RefCell::new(None);
         let compiled = if crate::dump::is_binary(source) {
             crate::dump::load(source, chunk_name)
         } else {
-            crate::compiler::compile_while(source, chunk_name, &|| !self.is_to_stop())
+            crate::compiler::compile_while(source, chunk_name, &|bytes| {
+                !self.is_to_stop() && self.takes(&mut taken.borrow_mut(), bytes)
+            })
         };
+        let was_short =
+            self.has_memory_limit() && taken.borrow().as_ref().is_some_and(Result::is_err);
+        drop(taken);
         match compiled {
             Ok(proto) => match Function::new(self, &proto) {
                 Ok(function) => Ok(Closure::main(self, function, env)),
                 Err(error) => Err(error.value()),
             },
+            Err(_) if was_short => Err(self.state.no_memory.into()),
             Err(error) => Err(self.string(&error.message)),
         }
+    }
+
+    /// Has compiling take so many bytes; false if there is no room.
+    fn takes(self, taken: &mut Option<Result<Reservation, ()>>, bytes: usize) -> bool {
+        if !self.has_memory_limit() {
+            return true;
+        }
+        let has_room = match taken {
+            Some(Ok(reservation)) => reservation.grow_to(self, bytes),
+            _ => {
+                *taken = Some(Reservation::new(self, bytes).ok_or(()));
+                matches!(taken, Some(Ok(_)))
+            }
+        };
+        if !has_room {
+            *taken = Some(Err(()));
+        }
+        has_room
     }
 
     /// The metatable of any value.

@@ -8,6 +8,7 @@ use sleepy_gc::{Collect, Gc, Mutation};
 
 use super::closure::UpValue;
 use super::error::Error;
+use super::external::External;
 use super::frame::Frame;
 use super::hooks::Hook;
 use super::state::Ctx;
@@ -71,6 +72,8 @@ pub struct ThreadBody<'gc> {
     window_start: Cell<u32>,
     window_end: Cell<u32>,
     frames: UnsafeCell<Vec<Frame>>,
+    /// The bytes of the frames.
+    external: External,
     /// Stack indices of the pending to-be-closed variables, rising.
     to_close: UnsafeCell<Vec<u32>>,
     /// Open upvalues, that of the highest slot first.
@@ -158,6 +161,7 @@ impl<'gc> Thread<'gc> {
                 window_start: Cell::new(0),
                 window_end: Cell::new(0),
                 frames: UnsafeCell::new(Vec::new()),
+                external: External::new(mc, 0),
                 to_close: UnsafeCell::new(Vec::new()),
                 open: Cell::new(None),
                 top: Cell::new(0),
@@ -335,6 +339,12 @@ impl<'gc> Thread<'gc> {
 
     fn set_window(self, ctx: Ctx<'gc>, start: u32, end: u32) {
         let body = self.body();
+        // What message handlers may use beyond is theirs, also where a stack was once made large enough for them.
+        let most = match self.handlers() {
+            0 => MAX_STACK + MIN_FREE,
+            _ => u32::MAX,
+        };
+        let end = end.min(most);
         // The slots themselves are reached through `slots`; this tells the collector where to look again.
         let _ = body.stack.slots(ctx.mc, start as usize..end as usize);
         body.window_start.set(start);
@@ -424,6 +434,7 @@ impl<'gc> Thread<'gc> {
         {
             return Err(ctx.out_of_memory());
         }
+        self.count_frames(ctx);
         body.slots.set(first_slot(ctx.mc, &body.stack));
         let end = (needed + WINDOW_SLOTS).min(body.stack.capacity() as u32);
         self.set_window(ctx, start, end);
@@ -477,6 +488,13 @@ impl<'gc> Thread<'gc> {
     }
 
     // The frames.
+
+    /// Tells the collector what the frames take; they are counted where a coroutine begins or its stack grows, and where it is left.
+    #[inline]
+    pub(super) fn count_frames(self, ctx: Ctx<'gc>) {
+        let bytes = self.frames().capacity() * size_of::<Frame>();
+        self.body().external.grow_to(ctx.mc, bytes);
+    }
 
     /// The frames. No reference to them is kept while anything else runs.
     #[inline(always)]

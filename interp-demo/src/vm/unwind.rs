@@ -131,7 +131,6 @@ fn catch<'gc>(
         };
     };
     thread.frames().truncate(catcher + 1);
-    coroutine::open_top(ctx, thread);
     let count = |flag| {
         let frames = thread.frames().iter();
         frames.filter(|frame| frame.flags.has(flag)).count() as u32
@@ -140,6 +139,7 @@ fn catch<'gc>(
     thread.set_no_yield(count(Flags::NO_YIELD));
     thread.set_handlers(count(Flags::IN_HANDLER));
     thread.set_callbacks(count(Flags::IN_CALLBACK));
+    coroutine::open_top(ctx, thread);
     // SAFETY: the frame on top, not kept beyond the expression.
     let level = unsafe { (*thread.frame()).aux };
     thread.close_upvalues(ctx, level);

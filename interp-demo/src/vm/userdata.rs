@@ -61,7 +61,7 @@ impl<'gc> UserData<'gc> {
                 user_value: Cell::new(Value::Nil),
                 data: RefCell::new(Box::new(data)),
                 finalizable: Cell::new(false),
-                _external: External::new(ctx, size_of::<T>()),
+                _external: External::new(ctx.mc, size_of::<T>()),
             },
         ))
     }

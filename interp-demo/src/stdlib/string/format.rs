@@ -5,6 +5,7 @@ use crate::text::format::{self, Directive, FormatError, Piece, Pieces, Spec};
 use crate::vm::buffer::Buffer;
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
+use crate::vm::patience::PIECE_BYTES;
 use crate::vm::value::Value;
 
 /// From this length on a string without precision is taken as it is, whatever its width.
@@ -142,7 +143,14 @@ fn quote<'gc>(call: &mut Call<'gc>, out: &mut Buffer, slot: usize) -> Result<(),
             let escaped = |byte: &&u8| byte.is_ascii_control() || matches!(byte, b'"' | b'\\');
             let more = text.as_bytes().iter().filter(escaped).count() * MAX_ESCAPE_BYTES;
             out.make_room(call.ctx, text.len() + more + 2)?;
-            format::quote(out, text.as_bytes());
+            out.push(b'"');
+            let mut pieces = text.as_bytes().chunks(PIECE_BYTES).peekable();
+            while let Some(piece) = pieces.next() {
+                call.ctx.look()?;
+                let next = pieces.peek().and_then(|next| next.first().copied());
+                format::quote_piece(out, piece, next);
+            }
+            out.push(b'"');
         }
         Value::Int(value) => format::quote_int(out, value),
         Value::Float(value) => format::quote_float(out, value),

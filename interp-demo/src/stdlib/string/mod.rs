@@ -9,9 +9,13 @@ mod pack;
 use super::{Functions, register};
 use crate::vm::buffer::Buffer;
 use crate::vm::native::{Call, NativeResult};
+use crate::vm::patience::PIECE_BYTES;
 use crate::vm::state::Ctx;
 use crate::vm::table::Table;
 use crate::vm::value::{Type, Value};
+
+/// So much is copied at once.
+const MOST_COPIED_BYTES: usize = 16 << 20;
 
 /// The longest string that a function of this library makes on purpose.
 pub(super) const MAX_BYTES: usize = i32::MAX as usize;
@@ -96,7 +100,10 @@ fn map<'gc>(call: &mut Call<'gc>, change: fn(&u8) -> u8) -> NativeResult<'gc> {
     let text = call.check_str(0)?.as_bytes();
     let mut changed = Buffer::new();
     changed.make_room(call.ctx, text.len())?;
-    changed.extend(text.iter().map(change));
+    for piece in text.chunks(PIECE_BYTES) {
+        call.ctx.look()?;
+        changed.extend(piece.iter().map(change));
+    }
     let text = call.ctx.try_string(&changed)?;
     call.ret1(text)
 }
@@ -105,7 +112,10 @@ fn reverse<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let text = call.check_str(0)?.as_bytes();
     let mut reversed = Buffer::new();
     reversed.make_room(call.ctx, text.len())?;
-    reversed.extend(text.iter().rev());
+    for piece in text.rchunks(PIECE_BYTES) {
+        call.ctx.look()?;
+        reversed.extend(piece.iter().rev());
+    }
     let text = call.ctx.try_string(&reversed)?;
     call.ret1(text)
 }
@@ -131,9 +141,13 @@ fn rep<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     if count > 1 {
         result.extend_from_slice(separator);
     }
-    // What is there is a whole number of turns, and so is twice that.
+    let turn = result.len().max(1);
+    // What is there is a whole number of turns, and so is what is appended.
     while result.len() < bytes {
-        let more = result.len().min(bytes - result.len());
+        call.ctx.look()?;
+        // A multiple of what is there at first, as that is a whole number of turns.
+        let turns = (MOST_COPIED_BYTES / turn).max(1) * turn;
+        let more = result.len().min(bytes - result.len()).min(turns);
         result.extend_from_within(..more);
     }
     let result = call.ctx.try_string(&result)?;
@@ -149,8 +163,11 @@ fn byte<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return call.ret0();
     }
     let part = &text[start - 1..end];
-    if !call.reserve(part.len()) {
+    if part.len() >= MAX_BYTES {
         return Err(call.error("string slice too long"));
+    }
+    if !call.reserve(part.len()) {
+        return Err(call.error("stack overflow (string slice too long)"));
     }
     for &byte in part {
         call.push(Value::Int(i64::from(byte)));

@@ -5,6 +5,7 @@ use crate::text::pack::{self, Field, Kind, Layout, PackError};
 use crate::vm::buffer::Buffer;
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
+use crate::vm::patience::Patience;
 use crate::vm::value::Value;
 
 /// The byte that fills gaps.
@@ -25,10 +26,12 @@ pub(super) fn pack<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let mut buffer = Buffer::new();
     let mut total = 0;
     let mut slot = 0;
+    let patience = Patience::new(call.ctx);
     while let Some(field) = layout
         .next_field(total)
         .map_err(|error| refuse(call, error))?
     {
+        patience.step()?;
         total += field.padding + field.size;
         buffer.make_room(call.ctx, field.padding + field.size)?;
         let out = &mut *buffer;
@@ -112,10 +115,12 @@ fn pack_field<'gc>(
 pub(super) fn packsize<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let mut layout = Layout::new(call.check_str(0)?.as_bytes());
     let mut total = 0;
+    let patience = Patience::new(call.ctx);
     while let Some(field) = layout
         .next_field(total)
         .map_err(|error| refuse(call, error))?
     {
+        patience.step()?;
         if matches!(field.kind, Kind::Counted | Kind::ZeroEnded) {
             return Err(call.arg_error(0, "variable-length format"));
         }
@@ -136,7 +141,9 @@ pub(super) fn unpack<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return Err(call.arg_error(2, "initial position out of string"));
     }
     let mut count = 0;
+    let patience = Patience::new(call.ctx);
     while let Some(field) = layout.next_field(at).map_err(|error| refuse(call, error))? {
+        patience.step()?;
         if field.padding + field.size > data.len() - at {
             return Err(call.arg_error(1, "data string too short"));
         }

@@ -238,6 +238,7 @@ fn unpack<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     let Some(table) = list else {
         return slow::unpack(call, first, count);
     };
+    call.ctx.look_for(count as u32)?;
     for index in first..=last {
         call.push(table.get_int(call.ctx, index));
     }

@@ -1,5 +1,7 @@
 //! `table.sort`.
 
+use std::cmp::Ordering;
+
 use super::sorter::{Sorter, Step};
 use super::{ALL, List, check_list, slow};
 use crate::vm::access::Compare;
@@ -7,6 +9,7 @@ use crate::vm::buffer::Reservation;
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::patience::Patience;
+use crate::vm::state::Ctx;
 use crate::vm::table::Table;
 use crate::vm::userdata::UserData;
 use crate::vm::value::Value;
@@ -92,7 +95,9 @@ fn sort_alike<'gc>(call: &mut Call<'gc>, list: Table<'gc>, len: i64) -> Result<b
         return Ok(false);
     }
     let (mut strings, mut ints, mut floats) = (true, true, true);
+    let patience = Patience::new(call.ctx);
     for index in 1..=len {
+        patience.step()?;
         let value = list.get_int(call.ctx, index);
         strings &= matches!(value, Value::Str(_));
         ints &= matches!(value, Value::Int(_));
@@ -102,17 +107,38 @@ fn sort_alike<'gc>(call: &mut Call<'gc>, list: Table<'gc>, len: i64) -> Result<b
         }
         values.push(value);
     }
-    values.sort_unstable_by(|a, b| match (a, b) {
+    sort_stoppable(call.ctx, &mut values, &|a, b| match (a, b) {
         (Value::Str(a), Value::Str(b)) => a.as_bytes().cmp(b.as_bytes()),
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
         // No NaN is among them.
-        (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal),
-        _ => std::cmp::Ordering::Equal,
-    });
+        (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
+        _ => Ordering::Equal,
+    })?;
     for (index, value) in values.into_iter().enumerate() {
         list.set_int(call.ctx, index as i64 + 1, value)?;
     }
     Ok(true)
+}
+
+/// Lists up to this length are sorted without a look whether the program is to stop.
+const PIECE: usize = 1 << 17;
+
+/// Sorts; splits long lists at their median, so that the program may be stopped.
+fn sort_stoppable<'gc>(
+    ctx: Ctx<'gc>,
+    values: &mut [Value<'gc>],
+    order: &impl Fn(&Value<'gc>, &Value<'gc>) -> Ordering,
+) -> Result<(), Error<'gc>> {
+    if values.len() <= PIECE {
+        values.sort_unstable_by(order);
+        return Ok(());
+    }
+    let middle = values.len() / 2;
+    let (left, _, right) = values.select_nth_unstable_by(middle, order);
+    ctx.look()?;
+    sort_stoppable(ctx, left, order)?;
+    ctx.look()?;
+    sort_stoppable(ctx, right, order)
 }
 
 fn answered<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {

@@ -9,7 +9,7 @@ mod quote;
 mod spec;
 
 pub use float::float;
-pub use quote::{quote, quote_float, quote_int};
+pub use quote::{quote, quote_float, quote_int, quote_piece};
 pub use spec::{Directive, FormatError, Piece, Pieces, Spec};
 
 /// Appends an integer for `%d %i %u %o %x %X`.

@@ -7,11 +7,18 @@ use crate::text::number;
 /// decimal escapes that are three digits long when a digit follows.
 pub fn quote(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
+    quote_piece(out, text, None);
+    out.push(b'"');
+}
+
+/// Appends a piece of a string literal, which is followed by the byte `next`.
+pub fn quote_piece(out: &mut Vec<u8>, text: &[u8], next: Option<u8>) {
     for (at, &byte) in text.iter().enumerate() {
         match byte {
             b'"' | b'\\' | b'\n' => out.extend_from_slice(&[b'\\', byte]),
             0..=31 | 127 => {
-                let digit_follows = text.get(at + 1).is_some_and(u8::is_ascii_digit);
+                let next = text.get(at + 1).copied().or(next);
+                let digit_follows = next.is_some_and(|byte| byte.is_ascii_digit());
                 let escape = if digit_follows {
                     format!("\\{byte:03}")
                 } else {
@@ -22,7 +29,6 @@ pub fn quote(out: &mut Vec<u8>, text: &[u8]) {
             _ => out.push(byte),
         }
     }
-    out.push(b'"');
 }
 
 /// Appends an integer literal. The smallest integer has no decimal literal: it is written in hexadecimal.

@@ -60,7 +60,10 @@ impl<'gc> Table<'gc> {
     ) -> Result<Option<(Value<'gc>, Value<'gc>)>, Error<'gc>> {
         let next = match self.body().weak() {
             Some(entries) => self.next_weak(ctx, entries, key),
-            None => self.place_after(key).map(|place| self.entry_from(place)),
+            None => match self.place_after(key) {
+                Some(place) => Some(self.entry_from(ctx, place)?),
+                None => None,
+            },
         };
         next.ok_or_else(|| ctx.error("invalid key to 'next'"))
     }
@@ -73,25 +76,38 @@ impl<'gc> Table<'gc> {
 
     /// The first entry at place `from` or after it. Places are numbers: first those of the array part, then those of
     /// the hash part.
-    fn entry_from(self, from: u32) -> Option<(Value<'gc>, Value<'gc>)> {
+    ///
+    /// # Errors
+    ///
+    /// If the program is to stop, and many places are empty.
+    fn entry_from(
+        self,
+        ctx: Ctx<'gc>,
+        from: u32,
+    ) -> Result<Option<(Value<'gc>, Value<'gc>)>, Error<'gc>> {
         let body = self.body();
         let len = body.array_len.get();
         for i in from..len {
             let value = body.item(i);
             if !value.is_nil() {
-                return Some((Value::Int(i64::from(i) + 1), value));
+                ctx.look_for(i - from)?;
+                return Ok(Some((Value::Int(i64::from(i) + 1), value)));
             }
         }
+        ctx.look_for(len.saturating_sub(from))?;
         if body.has_no_nodes() {
-            return None;
+            return Ok(None);
         }
-        for i in from.saturating_sub(len)..body.node_count() {
+        let first = from.saturating_sub(len);
+        for i in first..body.node_count() {
             let node = body.node(i);
             if let Some(key) = node.key() {
-                return Some((key, node.value()));
+                ctx.look_for(i - first)?;
+                return Ok(Some((key, node.value())));
             }
         }
-        None
+        ctx.look_for(body.node_count().saturating_sub(first))?;
+        Ok(None)
     }
 
     fn place_after(self, key: Value<'gc>) -> Option<u32> {
