@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::choice::Choice;
+use super::choice::{Choice, Ways};
 use super::collector::{IdleHint, StackDepth};
 use super::policy::{Policy, ns_of};
 use crate::step::Progress;
@@ -280,16 +280,21 @@ impl StartRule {
         match kind {
             Kind::Young => {
                 self.last_young = cost;
-                self.choice.young_ended(&before, live_bytes);
+                self.choice
+                    .young_ended(&before, live_bytes, cycle.freed_bytes);
             }
             Kind::Full => {
                 self.last_full = cost;
                 self.choice.full_ended(&before, live_bytes);
             }
         }
-        let [young_ns, full_ns] =
-            [Kind::Young, Kind::Full].map(|kind| self.cost_ns(kind, live_bytes));
-        self.choice.choose(young_ns, full_ns);
+        let [young_bytes, _] = self.needed_bytes(policy, Kind::Young, live_bytes);
+        self.choice.choose(Ways {
+            young_ns: self.cost_ns(Kind::Young, live_bytes),
+            full_ns: self.cost_ns(Kind::Full, live_bytes),
+            young_bytes,
+            promoted_bytes: self.needed_promoted_bytes(policy, live_bytes),
+        });
         let count = |misses: &mut u32, most: u32, freed_bytes: usize, of_bytes: usize| {
             let enough = of_bytes as u128 * u128::from(policy.productive_percent) / 100;
             *misses = match freed_bytes as u128 >= enough.max(1) {
