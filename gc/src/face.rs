@@ -154,7 +154,13 @@ unsafe fn trace_tail<'gc, H: Collect<'gc>, T: Collect<'gc>>(
     if T::NEEDS_TRACE {
         let len = tail.len();
         let end = len.min(from.saturating_add(SLICE_ELEMENTS));
-        marker.count_elements::<T>(end - from.min(end));
+        let count = end - from.min(end);
+        marker.count_elements::<T>(count);
+        // SAFETY: at most the end of the elements.
+        marker.fetch(
+            unsafe { Tail::element(this, from.min(end)) }.cast(),
+            count * size_of::<T>(),
+        );
         for index in from..end {
             // SAFETY: elements below `len` are initialised; none is borrowed uniquely while the mutator stands.
             unsafe { Tail::element(this, index).as_ref() }.trace(marker);

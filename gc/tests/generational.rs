@@ -48,7 +48,7 @@ struct Root<'gc> {
     by_key: EphemeronMap<'gc, NodeRef<'gc>, NodeRef<'gc>>,
     by_value: EphemeronMap<'gc, u32, NodeRef<'gc>>,
     queue: FinalizerQueue<'gc, Node<'gc>>,
-    strings: InternSet<'gc, ()>,
+    strings: InternSet<'gc, u32>,
 }
 
 type Heap = Arena<Rootable![Root<'_>]>;
@@ -249,7 +249,7 @@ fn old_containers_forget_the_young_dead_and_keep_the_young_alive() {
             root.queue.register(mc, node(mc, &census, round));
             root.queue.register(mc, key);
             root.strings
-                .insert(mc, round, GcTail::from_slice(mc, (), &string(round)));
+                .insert(mc, round, GcTail::from_slice(mc, round, &string(round)));
         });
         young_cycle_with(&mut arena, 256, |arena| {
             arena
@@ -307,7 +307,7 @@ fn containers_that_are_made_while_others_are_cleared_are_looked_at_later() {
                         .insert(mc, node(mc, &census, 0), node(mc, &census, 1));
                     root.queue.register(mc, node(mc, &census, 2));
                     root.strings
-                        .insert(mc, 7, GcTail::from_slice(mc, (), b"a string"));
+                        .insert(mc, 7, GcTail::from_slice(mc, 7, b"a string"));
                     while root.queue.pop(mc).is_some() {}
                 }
             });

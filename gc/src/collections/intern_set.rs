@@ -6,16 +6,33 @@ use std::ptr::NonNull;
 
 use crate::collect::{Collect, Trace};
 use crate::collections::GcTail;
-use crate::collections::segment::Directory;
+use crate::collections::directory::Directory;
+use crate::collections::segment::Slot;
 use crate::error::AllocError;
 use crate::gc::Gc;
 use crate::mutation::Mutation;
 
+/// What stands before the bytes of an interned string: it keeps the string's hash, for when the set grows.
+pub trait InternHeader {
+    /// The hash with which the string was given to [`InternSet::try_insert`].
+    fn hash(&self) -> u32;
+}
+
+/// A header that is the hash and nothing else.
+impl InternHeader for u32 {
+    fn hash(&self) -> u32 {
+        *self
+    }
+}
+
 /// A weak set of interned strings: `GcTail`s of bytes with a header `H`, found by hash and content.
 ///
 /// Two levels, so that nothing that it does is long: a directory, indexed by the top bits of the hash, of segments of
-/// about a hundred entries, each an open-addressing table of its own (extendible hashing). A segment that is full splits; a
-/// segment that the collector has emptied shrinks.
+/// about a hundred entries, each a hash table of its own (extendible hashing: R. Fagin et al., "Extendible hashing – a fast access
+/// method for dynamic files", 1979). A segment that is full splits; a segment that the collector has emptied shrinks.
+///
+/// An entry is a word, the string's address with a part of its hash; eight of them share a line of the cache, which is what a search reads
+/// besides the directory and the string that it finds.
 ///
 /// Weak: an entry keeps no string alive. A string found again before it was swept is alive again.
 pub struct InternSet<'gc, H: 'gc> {
@@ -23,7 +40,7 @@ pub struct InternSet<'gc, H: 'gc> {
     marker: PhantomData<Cell<GcTail<'gc, H, u8>>>,
 }
 
-impl<'gc, H: Collect<'gc> + 'gc> InternSet<'gc, H> {
+impl<'gc, H: Collect<'gc> + InternHeader + 'gc> InternSet<'gc, H> {
     const HEADER_OWNS_NOTHING: () = assert!(
         !H::NEEDS_TRACE,
         "the header of an interned string can't own pointers"
@@ -42,23 +59,25 @@ impl<'gc, H: Collect<'gc> + 'gc> InternSet<'gc, H> {
     #[inline]
     pub fn find(&self, mc: &Mutation<'gc>, hash: u32, bytes: &[u8]) -> Option<GcTail<'gc, H, u8>> {
         let directory = self.directory.get()?;
-        // SAFETY: the directory is alive as long as the set; segments as long as it. Entries name strings of this
-        // set's type that are alive or dead but not swept: `Clear` removes the dead before the sweep.
-        unsafe {
-            let segment = Directory::segment(directory, hash);
-            let mut probe = segment.first(hash);
-            while let Some(string) = segment.entry(probe) {
-                if segment.hash(probe) == hash {
-                    let tail = GcTail::<H, u8>::from_erased(Gc::from_ptr(string.as_ptr().cast()));
-                    if tail.tail() == bytes {
-                        mc.context().revive(string);
-                        return Some(tail);
-                    }
-                }
-                probe = segment.after(probe);
-            }
-        }
-        None
+        // SAFETY: the directory is alive as long as the set.
+        let segment = unsafe { Directory::segment(directory, hash) };
+        // SAFETY: entries name strings of this set's type.
+        let tail_of = |string: NonNull<u8>| unsafe {
+            GcTail::<H, u8>::from_erased(Gc::from_ptr(string.as_ptr().cast()))
+        };
+        // Segments are alive as long as the set, and strings alive or dead but not swept: `Clear` removes the dead before the sweep.
+        let string = segment.find(hash, |string| tail_of(string).tail() == bytes)?;
+        mc.context().revive(string);
+        Some(tail_of(string))
+    }
+
+    /// # Safety
+    ///
+    /// `string` is one of this set's type, alive or dead but not swept.
+    unsafe fn hash_of(string: NonNull<u8>) -> u32 {
+        // SAFETY: the caller's contract.
+        let tail = unsafe { GcTail::<H, u8>::from_erased(Gc::from_ptr(string.as_ptr().cast())) };
+        tail.header().hash()
     }
 
     /// Adds a string that is not in the set. Where memory runs out, it does as [`Gc::new`].
@@ -72,7 +91,8 @@ impl<'gc, H: Collect<'gc> + 'gc> InternSet<'gc, H> {
         }
     }
 
-    /// Adds a string that [`InternSet::find`] does not find. `hash` must be the one that it will be looked up with.
+    /// Adds a string that [`InternSet::find`] does not find. `hash` must be the one that it will be looked up with, and that its header
+    /// tells.
     ///
     /// # Errors
     ///
@@ -83,6 +103,7 @@ impl<'gc, H: Collect<'gc> + 'gc> InternSet<'gc, H> {
         hash: u32,
         tail: GcTail<'gc, H, u8>,
     ) -> Result<(), AllocError> {
+        debug_assert_eq!(tail.header().hash(), hash, "the header has the hash");
         let context = mc.context();
         loop {
             let directory = match self.directory.get() {
@@ -96,12 +117,12 @@ impl<'gc, H: Collect<'gc> + 'gc> InternSet<'gc, H> {
             // SAFETY: as in `find`.
             unsafe {
                 let segment = Directory::segment(directory, hash);
-                if segment.insert(hash, tail.erase().raw(), true) {
+                if segment.insert(Slot::new(hash, tail.erase().raw())) {
                     Directory::count_inserted(directory, hash);
                     return Ok(());
                 }
-                let grown =
-                    Directory::make_room(directory, context, hash).ok_or(AllocError::new(()))?;
+                let grown = Directory::make_room(directory, context, hash, Self::hash_of)
+                    .ok_or(AllocError::new(()))?;
                 self.directory.set(Some(grown));
             }
         }
@@ -121,7 +142,7 @@ impl<'gc, H: Collect<'gc> + 'gc> InternSet<'gc, H> {
     }
 }
 
-impl<'gc, H: Collect<'gc> + 'gc> Default for InternSet<'gc, H> {
+impl<'gc, H: Collect<'gc> + InternHeader + 'gc> Default for InternSet<'gc, H> {
     fn default() -> Self {
         Self::new()
     }

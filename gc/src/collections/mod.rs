@@ -4,6 +4,7 @@
 //! containers needs no destructor, and its pages are swept by copying a bitmap.
 
 mod gc_buffer;
+mod directory;
 mod gc_map;
 mod gc_str;
 mod gc_tail;
@@ -18,6 +19,6 @@ pub use gc_map::GcMap;
 pub use gc_str::GcStr;
 pub use gc_tail::GcTail;
 pub use gc_vec::GcVec;
-pub use intern_set::InternSet;
+pub use intern_set::{InternHeader, InternSet};
 pub use late_stack::LateStack;
 pub use sliced::Sliced;

@@ -12,6 +12,9 @@ use super::waiting::Waiter;
 /// Objects that are fetched into the cache before they are traced.
 const PREFETCHED: usize = 8;
 
+/// Bytes of a line of the cache.
+const LINE_BYTES: usize = 64;
+
 /// A pointer looked at, in [`Marker::cost`]. What one trace counts stays below 256 GiB and 2^26 pointers, or else its count of
 /// pointers wraps, which does no harm.
 pub(super) const TICK: u64 = 1 << 38;
@@ -137,6 +140,16 @@ impl Marker {
 
     pub(crate) fn is_marked(&self, object: NonNull<u8>) -> bool {
         self.context().is_marked(object)
+    }
+
+    /// Has memory that is about to be traced come into the cache, all lines at once and not one after the other; the first is there as
+    /// a rule.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, first: NonNull<u8>, bytes: usize) {
+        for offset in (LINE_BYTES..bytes).step_by(LINE_BYTES) {
+            // SAFETY: within these bytes.
+            prefetch(unsafe { first.add(offset) });
+        }
     }
 
     /// Counts elements of a tail that were traced.

@@ -6,8 +6,8 @@
 use std::cell::Cell;
 
 use sleepy_gc::collect::Trace;
-use sleepy_gc::collections::{GcTail, InternSet};
-use sleepy_gc::{Collect, Mutation};
+use sleepy_gc::collections::{GcTail, InternHeader, InternSet};
+use sleepy_gc::{Collect, Gc, Mutation};
 
 use super::state::Ctx;
 
@@ -57,6 +57,13 @@ enum HashState {
 unsafe impl<'gc> Collect<'gc> for StrHeader {
     const SEND: bool = true;
     const NEEDS_TRACE: bool = false;
+}
+
+impl InternHeader for StrHeader {
+    #[inline]
+    fn hash(&self) -> u32 {
+        self.hash.get()
+    }
 }
 
 /// A string of any bytes.
@@ -170,6 +177,12 @@ impl<'gc> LuaStr<'gc> {
         GcTail::as_ptr(self.0).cast()
     }
 
+    /// The object, its type forgotten.
+    #[inline(always)]
+    pub(super) fn erase(self) -> Gc<'gc, ()> {
+        self.0.erase()
+    }
+
     /// The content as text, with what is not UTF-8 replaced: for messages.
     #[must_use]
     pub fn to_text(self) -> std::borrow::Cow<'gc, str> {
@@ -207,12 +220,48 @@ pub(super) fn hash_bytes(bytes: &[u8], seed: u32) -> u32 {
         let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
         hash = (hash.rotate_left(23) ^ word).wrapping_mul(MULTIPLIER);
     }
-    let mut last = 0_u64;
-    for (i, &byte) in chunks.remainder().iter().enumerate() {
-        last |= u64::from(byte) << (8 * i);
-    }
+    let last = match chunks.remainder() {
+        // All bytes, some of them twice: the length, which is a part of the hash, tells which.
+        &[a] => u64::from(a),
+        &[a, b] => u64::from(u16::from_le_bytes([a, b])),
+        &[a, b, c] => u64::from(u32::from_le_bytes([a, b, c, 0])),
+        rest => match (rest.first_chunk(), rest.last_chunk()) {
+            (Some(&first), Some(&last)) => {
+                u64::from(u32::from_le_bytes(first)) | u64::from(u32::from_le_bytes(last)) << 32
+            }
+            _ => 0,
+        },
+    };
     hash = (hash.rotate_left(23) ^ last).wrapping_mul(MULTIPLIER);
     hash ^= hash >> 32;
     hash = hash.wrapping_mul(MULTIPLIER);
     (hash >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::hash_bytes;
+
+    #[test]
+    fn a_hash_depends_on_each_byte_and_on_the_length() {
+        for len in 0..=24_usize {
+            let mut hashes = HashSet::from([hash_bytes(&vec![0; len], 7)]);
+            for at in 0..len {
+                for byte in 1..=u8::MAX {
+                    let mut bytes = vec![0; len];
+                    bytes[at] = byte;
+                    hashes.insert(hash_bytes(&bytes, 7));
+                }
+            }
+            assert!(
+                hashes.len() >= 1 + 255 * len - 1,
+                "{} of length {len}",
+                hashes.len()
+            );
+        }
+        let zeros: HashSet<_> = (0..=24).map(|len| hash_bytes(&vec![0; len], 7)).collect();
+        assert_eq!(zeros.len(), 25);
+    }
 }
