@@ -112,6 +112,36 @@ impl Bucket {
         mask
     }
 
+    /// The slots with a tag, bit `4 * index + 3` for each: empty ones among them, if it is 0.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn slots_of(&self, tag: u16) -> u32 {
+        use std::arch::x86_64::{
+            __m128i, _mm_cmpeq_epi16, _mm_load_si128, _mm_movemask_epi8, _mm_packs_epi16,
+            _mm_set1_epi16,
+        };
+        let slots = ptr::from_ref(self).cast::<__m128i>();
+        // SAFETY: a bucket is four vectors of two slots, aligned to them; every processor of this architecture has SSE2.
+        unsafe {
+            let wanted = _mm_set1_epi16(tag.cast_signed());
+            let equal = |at| _mm_cmpeq_epi16(_mm_load_si128(slots.add(at)), wanted);
+            // A byte for each quarter of a slot; the tag is the last.
+            let low = _mm_movemask_epi8(_mm_packs_epi16(equal(0), equal(1)));
+            let high = _mm_movemask_epi8(_mm_packs_epi16(equal(2), equal(3)));
+            (low.cast_unsigned() | high.cast_unsigned() << 16) & 0x8888_8888
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    #[inline(always)]
+    fn slots_of(&self, tag: u16) -> u32 {
+        let mut mask = 0;
+        for (index, slot) in self.0.iter().enumerate() {
+            mask |= u32::from(slot.get().tag() == tag) << (4 * index + 3);
+        }
+        mask
+    }
+
     #[inline]
     fn is_passed(&self) -> bool {
         self.0[0].get().0.addr() & PASSED != 0
@@ -261,8 +291,8 @@ impl SegmentPtr {
         let mut index = home_of(tag, self.buckets());
         for _ in 0..self.buckets() {
             let bucket = self.bucket(index);
-            for at in bits(bucket.slots_where(|slot| slot.tag() == tag)) {
-                let string = bucket.0[at].get().string();
+            for bit in bits(bucket.slots_of(tag)) {
+                let string = bucket.0[bit / 4].get().string();
                 if let Some(string) = string.filter(|&string| is_it(string)) {
                     return Some(string);
                 }
@@ -284,8 +314,8 @@ impl SegmentPtr {
         let mut index = home_of(entry.tag(), self.buckets());
         let free = loop {
             let bucket = self.bucket(index);
-            if let Some(at) = bits(bucket.slots_where(|slot| !slot.is_taken())).next() {
-                break &bucket.0[at];
+            if let Some(free) = bucket.0.iter().find(|slot| !slot.get().is_taken()) {
+                break free;
             }
             bucket.set_passed();
             index = self.after(index);
@@ -485,6 +515,24 @@ mod tests {
         assert!(segment.find(7, |it| it == string(100)).is_some());
         segment.clear_dead(false, |it| it != string(100));
         assert_eq!((passed(segment), segment.len()), (0, BUCKET_SLOTS));
+    }
+
+    #[test]
+    fn a_bucket_finds_the_slots_of_a_tag() {
+        let tag_at = |index: usize, hash| {
+            let empty = || Cell::new(Slot(ptr::null_mut()));
+            let bucket = Bucket(std::array::from_fn(|_| empty()));
+            bucket.0[index].set(Slot::new(hash, string(0x1234_1234)));
+            bucket
+        };
+        for index in 0..BUCKET_SLOTS {
+            for hash in [1, 0x1234, 0x7fff, 0x8000, 0xffff] {
+                let bucket = tag_at(index, hash);
+                assert_eq!(bucket.slots_of(tag_of(hash)), 8 << (4 * index));
+                assert_eq!(bucket.slots_of(tag_of(hash ^ 0x100)), 0);
+                assert_eq!(bucket.slots_of(0), 0x8888_8888 & !(8 << (4 * index)));
+            }
+        }
     }
 
     #[test]

@@ -210,27 +210,36 @@ unsafe impl<'gc> Collect<'gc> for LuaStr<'gc> {
     }
 }
 
+/// All of less than eight bytes.
+#[inline]
+fn word_of(bytes: &[u8]) -> u64 {
+    match (bytes.first_chunk(), bytes.last_chunk(), bytes) {
+        (Some(&first), Some(&last), _) => {
+            u64::from(u32::from_le_bytes(first)) | u64::from(u32::from_le_bytes(last)) << 32
+        }
+        (_, _, &[first, .., last]) => {
+            u64::from(first) | u64::from(bytes[bytes.len() / 2]) << 8 | u64::from(last) << 16
+        }
+        (_, _, &[only]) => u64::from(only),
+        _ => 0,
+    }
+}
+
 /// A hash of any bytes, eight at a time.
 #[must_use]
 pub(super) fn hash_bytes(bytes: &[u8], seed: u32) -> u32 {
     const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut hash = u64::from(seed) ^ (bytes.len() as u64).wrapping_mul(MULTIPLIER);
-    let mut chunks = bytes.chunks_exact(8);
-    for chunk in &mut chunks {
-        let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
-        hash = (hash.rotate_left(23) ^ word).wrapping_mul(MULTIPLIER);
-    }
-    let last = match chunks.remainder() {
-        // All bytes, some of them twice: the length, which is a part of the hash, tells which.
-        &[a] => u64::from(a),
-        &[a, b] => u64::from(u16::from_le_bytes([a, b])),
-        &[a, b, c] => u64::from(u32::from_le_bytes([a, b, c, 0])),
-        rest => match (rest.first_chunk(), rest.last_chunk()) {
-            (Some(&first), Some(&last)) => {
-                u64::from(u32::from_le_bytes(first)) | u64::from(u32::from_le_bytes(last)) << 32
+    // Some bytes are taken twice: the length, which is a part of the hash, tells which.
+    let last = match bytes.last_chunk() {
+        Some(&last) => {
+            for chunk in bytes[..bytes.len() - 1].chunks_exact(8) {
+                let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
+                hash = (hash.rotate_left(23) ^ word).wrapping_mul(MULTIPLIER);
             }
-            _ => 0,
-        },
+            u64::from_le_bytes(last)
+        }
+        None => word_of(bytes),
     };
     hash = (hash.rotate_left(23) ^ last).wrapping_mul(MULTIPLIER);
     hash ^= hash >> 32;
