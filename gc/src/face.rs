@@ -157,10 +157,8 @@ unsafe fn trace_tail<'gc, H: Collect<'gc>, T: Collect<'gc>>(
         let count = end - from.min(end);
         marker.count_elements::<T>(count);
         // SAFETY: at most the end of the elements.
-        marker.fetch(
-            unsafe { Tail::element(this, from.min(end)) }.cast(),
-            count * size_of::<T>(),
-        );
+        let first = unsafe { Tail::element(this, from.min(end)) };
+        marker.fetch(first.cast(), count * size_of::<T>());
         for index in from..end {
             // SAFETY: elements below `len` are initialised; none is borrowed uniquely while the mutator stands.
             unsafe { Tail::element(this, index).as_ref() }.trace(marker);
