@@ -3,8 +3,8 @@
 //! A container's buffer is itself an object of the arena, reached and marked through its owner. So a type that holds
 //! containers needs no destructor, and its pages are swept by copying a bitmap.
 
-mod gc_buffer;
 mod directory;
+mod gc_buffer;
 mod gc_map;
 mod gc_str;
 mod gc_tail;
