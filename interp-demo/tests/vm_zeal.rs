@@ -41,3 +41,28 @@ fn a_step_at_every_opportunity_breaks_nothing() {
         runtime.close();
     }
 }
+
+/// A concatenation whose metamethods are called one after another, with a safe point in each.
+const JOINED: &str = "
+    local joined = {}
+    joined.__concat = function(a, b)
+        if type(a) == 'table' then a = a.text end
+        if type(b) == 'table' then b = b.text end
+        local both = setmetatable({ text = a .. b }, joined)
+        return both
+    end
+    local c, d = setmetatable({ text = 'c' }, joined), setmetatable({ text = 'd' }, joined)
+    for _ = 1, 200 do assert((c .. d .. c .. d).text == 'cdcd') end";
+
+#[test]
+fn what_a_metamethod_returns_is_an_operand_of_the_next() {
+    for zeal in [1, 3] {
+        let mut runtime = Runtime::new(Options {
+            zeal: Some(zeal),
+            ..Options::default()
+        });
+        run(&mut runtime, JOINED);
+        runtime.verify().unwrap_or_else(|fault| panic!("{fault}"));
+        runtime.close();
+    }
+}

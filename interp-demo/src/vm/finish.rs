@@ -43,6 +43,8 @@ pub(super) fn finish_op<'gc>(ctx: Ctx<'gc>, thread: Thread<'gc>) -> Result<After
     unsafe {
         let frame = thread.frame();
         let (base, top) = ((*frame).base, (*frame).top);
+        // The metamethod may have been at a safe point since this frame ran, and another one may be called before it does.
+        thread.touch(ctx, (*frame).func);
         let i = *(*frame).pc.sub(1);
         let register = |reg: u8| base + u32::from(reg);
         match i.op() {
