@@ -154,12 +154,17 @@ impl<'gc> Call<'gc> {
     /// # Errors
     ///
     /// If it is none.
+    #[inline]
     pub fn check_int(&self, i: usize) -> Result<i64, Error<'gc>> {
-        let number = match self.get(i) {
-            Value::Int(int) => return Ok(int),
-            value => to_number(value),
-        };
-        match number {
+        match self.get(i) {
+            Value::Int(int) => Ok(int),
+            value => self.convert_int(i, value),
+        }
+    }
+
+    #[inline(never)]
+    fn convert_int(&self, i: usize, value: Value<'gc>) -> Result<i64, Error<'gc>> {
+        match to_number(value) {
             Some(Number::Int(int)) => Ok(int),
             Some(Number::Float(float)) => float_to_int(float)
                 .ok_or_else(|| self.arg_error(i, "number has no integer representation")),
@@ -194,12 +199,20 @@ impl<'gc> Call<'gc> {
     /// # Errors
     ///
     /// If it is none.
+    #[inline]
     pub fn check_str(&mut self, i: usize) -> Result<LuaStr<'gc>, Error<'gc>> {
         match self.get(i) {
             Value::Str(string) => {
                 self.ctx.look_in(string)?;
                 Ok(string)
             }
+            value => self.convert_str(i, value),
+        }
+    }
+
+    #[inline(never)]
+    fn convert_str(&mut self, i: usize, value: Value<'gc>) -> Result<LuaStr<'gc>, Error<'gc>> {
+        match value {
             value @ (Value::Int(_) | Value::Float(_)) => {
                 let text = self.ctx.number_or_string(value);
                 let text = text.ok_or_else(|| self.type_error(i, "string"))?;
@@ -215,11 +228,13 @@ impl<'gc> Call<'gc> {
     /// # Errors
     ///
     /// If it is something else.
+    #[inline]
     pub fn opt_int(&self, i: usize, default: i64) -> Result<i64, Error<'gc>> {
-        if self.is_none_or_nil(i) {
-            return Ok(default);
+        match self.get(i) {
+            Value::Nil => Ok(default),
+            Value::Int(int) => Ok(int),
+            value => self.convert_int(i, value),
         }
-        self.check_int(i)
     }
 
     /// Argument `i`, a number as a float, or `default` if it is nil or not there.

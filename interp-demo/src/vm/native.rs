@@ -338,6 +338,7 @@ impl<'gc> Call<'gc> {
     }
 
     /// Returns nothing.
+    #[inline]
     pub fn ret0(&mut self) -> NativeResult<'gc> {
         Ok(Flow::Return(0))
     }
@@ -350,6 +351,7 @@ impl<'gc> Call<'gc> {
     }
 
     /// Returns these values.
+    #[inline]
     pub fn ret(&mut self, values: &[Value<'gc>]) -> NativeResult<'gc> {
         for &value in values {
             self.push(value);
@@ -358,6 +360,7 @@ impl<'gc> Call<'gc> {
     }
 
     /// Returns the last `count` slots.
+    #[inline]
     pub fn ret_top(&mut self, count: usize) -> NativeResult<'gc> {
         Ok(Flow::Return(count.min(self.len()) as u32))
     }

@@ -24,11 +24,9 @@ fn search<'gc>(call: &mut Call<'gc>, is_find: bool) -> NativeResult<'gc> {
     if is_find && (call.get(3).is_truthy() || pattern::is_plain(pattern)) {
         return match pattern::find_plain(&subject[start..], pattern) {
             Some(at) => {
-                let first = (start + at + 1) as i64;
-                call.ret(&[
-                    Value::Int(first),
-                    Value::Int(first + pattern.len() as i64 - 1),
-                ])
+                call.push(Value::Int((start + at + 1) as i64));
+                call.push(Value::Int((start + at + pattern.len()) as i64));
+                call.ret_top(2)
             }
             None => call.ret1(Value::Nil),
         };

@@ -52,6 +52,7 @@ pub(super) fn open(ctx: Ctx<'_>) {
 }
 
 /// A start position as it is written, brought into `1..`; negative ones count from the end.
+#[inline]
 pub(super) fn start_position(position: i64, len: usize) -> usize {
     match position {
         1.. => usize::try_from(position).unwrap_or(usize::MAX),
@@ -64,6 +65,7 @@ pub(super) fn start_position(position: i64, len: usize) -> usize {
 }
 
 /// An end position as it is written, brought into `0..=len`; negative ones count from the end.
+#[inline]
 fn end_position(position: i64, len: usize) -> usize {
     match usize::try_from(position) {
         Ok(position) => position.min(len),
@@ -163,6 +165,9 @@ fn byte<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
         return call.ret0();
     }
     let part = &text[start - 1..end];
+    if let &[byte] = part {
+        return call.ret1(Value::Int(i64::from(byte)));
+    }
     if part.len() >= MAX_BYTES {
         return Err(call.error("string slice too long"));
     }

@@ -1,6 +1,9 @@
 //! The backtracking matcher.
 
-use super::{PatternError, class};
+use smallvec::SmallVec;
+
+use super::PatternError;
+use super::class::{self, Class};
 
 /// The most captures that a pattern may have.
 const MAX_CAPTURES: usize = 32;
@@ -41,8 +44,7 @@ struct Capture {
 pub struct Matcher<'s, 'p> {
     subject: &'s [u8],
     pattern: &'p [u8],
-    captures: [Capture; MAX_CAPTURES],
-    level: usize,
+    captures: SmallVec<[Capture; MAX_CAPTURES]>,
     depth: u32,
     /// Asked now and then whether to give up.
     stop: Option<&'p dyn Fn() -> bool>,
@@ -53,15 +55,11 @@ pub struct Matcher<'s, 'p> {
 impl<'s, 'p> Matcher<'s, 'p> {
     /// A matcher that has not tried anything yet.
     #[must_use]
-    pub const fn new(subject: &'s [u8], pattern: &'p [u8]) -> Self {
+    pub fn new(subject: &'s [u8], pattern: &'p [u8]) -> Self {
         Self {
             subject,
             pattern,
-            captures: [Capture {
-                start: 0,
-                extent: Extent::Open,
-            }; MAX_CAPTURES],
-            level: 0,
+            captures: SmallVec::new(),
             depth: 0,
             stop: None,
             left: STEPS,
@@ -70,7 +68,7 @@ impl<'s, 'p> Matcher<'s, 'p> {
 
     /// The same, which asks `stop` now and then whether to give up: backtracking may take for ever.
     #[must_use]
-    pub const fn stopping(mut self, stop: &'p dyn Fn() -> bool) -> Self {
+    pub fn stopping(mut self, stop: &'p dyn Fn() -> bool) -> Self {
         self.stop = Some(stop);
         self
     }
@@ -101,15 +99,63 @@ impl<'s, 'p> Matcher<'s, 'p> {
     /// # Errors
     /// When the pattern is malformed where matching gets to, or needs too deep a recursion.
     pub fn match_at(&mut self, start: usize) -> Result<Option<usize>, PatternError> {
-        self.level = 0;
+        self.captures.clear();
         self.depth = 0;
         self.matches(start, 0)
     }
 
+    /// The first place from `start` on where [`Matcher::match_at`] may find a match; `None` if there is none. A pattern that
+    /// begins with a character that must be there, perhaps in captures, is told by it without an attempt.
+    ///
+    /// # Errors
+    /// When the search was stopped.
+    #[inline]
+    pub fn candidate(&mut self, start: usize) -> Result<Option<usize>, PatternError> {
+        let Some((p, end)) = self.lead() else {
+            return Ok(Some(start));
+        };
+        let rest = &self.subject[start..];
+        let skipped = match self.pattern[p] {
+            b'.' => (!rest.is_empty()).then_some(0),
+            b'%' => {
+                let class = Class::new(self.pattern[p + 1]);
+                rest.iter().position(|&byte| class.has(byte))
+            }
+            b'[' => {
+                let set = &self.pattern[p + 1..end - 1];
+                rest.iter().position(|&byte| class::in_set(byte, set))
+            }
+            own => memchr::memchr(own, rest),
+        };
+        self.spend(skipped.unwrap_or(rest.len()) / CHARACTERS_A_STEP)?;
+        Ok(skipped.map(|skipped| start + skipped))
+    }
+
+    /// Where the item begins and ends that the first character of any match belongs to. `None`: there need not be one, or
+    /// nothing simple tells, as with a malformed pattern.
+    fn lead(&self) -> Option<(usize, usize)> {
+        let opened = self.pattern.iter().take_while(|&&byte| byte == b'(');
+        let p = opened.count();
+        let first = *self.pattern.get(p)?;
+        let second = self.pattern.get(p + 1);
+        let is_single = match first {
+            b')' => false,
+            b'$' => second.is_some(),
+            b'%' => !matches!(second, Some(b'b' | b'f' | b'0'..=b'9')),
+            _ => p <= MAX_CAPTURES,
+        };
+        if !is_single || p > MAX_CAPTURES {
+            return None;
+        }
+        let end = self.item_end(p).ok()?;
+        let is_needed = !matches!(self.pattern.get(end), Some(b'?' | b'*' | b'-'));
+        is_needed.then_some((p, end))
+    }
+
     /// The number of captures of the last match.
     #[must_use]
-    pub const fn capture_count(&self) -> usize {
-        self.level
+    pub fn capture_count(&self) -> usize {
+        self.captures.len()
     }
 
     /// Capture `index` (from 0) of the last match, which went from `start` to `end`. A pattern without captures has the whole
@@ -123,14 +169,13 @@ impl<'s, 'p> Matcher<'s, 'p> {
         start: usize,
         end: usize,
     ) -> Result<Captured<'s>, PatternError> {
-        if index >= self.level {
+        let Some(&capture) = self.captures.get(index) else {
             return if index == 0 {
                 Ok(Captured::Text(&self.subject[start..end]))
             } else {
                 Err(PatternError::CaptureIndex(index as i32 + 1))
             };
-        }
-        let capture = self.captures[index];
+        };
         match capture.extent {
             Extent::Open => Err(PatternError::UnfinishedCapture),
             Extent::Position => Ok(Captured::Position(capture.start + 1)),
@@ -267,9 +312,10 @@ impl<'s, 'p> Matcher<'s, 'p> {
         let text = &self.subject[s..];
         let mismatch = match self.pattern[p] {
             b'.' => None,
-            b'%' => text
-                .iter()
-                .position(|&byte| !class::matches(byte, self.pattern[p + 1])),
+            b'%' => {
+                let class = Class::new(self.pattern[p + 1]);
+                text.iter().position(|&byte| !class.has(byte))
+            }
             b'[' => {
                 let set = &self.pattern[p + 1..end - 1];
                 text.iter().position(|&byte| !class::in_set(byte, set))
@@ -306,20 +352,20 @@ impl<'s, 'p> Matcher<'s, 'p> {
     }
 
     fn open(&mut self, s: usize, p: usize, extent: Extent) -> Found {
-        if self.level == MAX_CAPTURES {
+        if self.captures.len() == MAX_CAPTURES {
             return Err(PatternError::TooManyCaptures);
         }
-        self.captures[self.level] = Capture { start: s, extent };
-        self.level += 1;
+        self.captures.push(Capture { start: s, extent });
         let found = self.matches(s, p)?;
         if found.is_none() {
-            self.level -= 1;
+            self.captures.pop();
         }
         Ok(found)
     }
 
     fn close(&mut self, s: usize, p: usize) -> Found {
-        let open = self.captures[..self.level]
+        let open = self
+            .captures
             .iter()
             .rposition(|capture| matches!(capture.extent, Extent::Open));
         let index = open.ok_or(PatternError::UnopenedCapture)?;
@@ -357,11 +403,9 @@ impl<'s, 'p> Matcher<'s, 'p> {
 
     fn back_reference(&self, s: usize, digit: u8) -> Found {
         let number = i32::from(digit) - i32::from(b'0');
-        let index = usize::try_from(number - 1)
-            .ok()
-            .filter(|&index| index < self.level);
+        let index = usize::try_from(number - 1).ok();
         let capture = index
-            .map(|index| self.captures[index])
+            .and_then(|index| self.captures.get(index))
             .ok_or(PatternError::CaptureIndex(number))?;
         match capture.extent {
             Extent::Open => Err(PatternError::CaptureIndex(number)),

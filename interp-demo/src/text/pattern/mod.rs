@@ -57,6 +57,7 @@ pub enum PatternError {
 
 /// Whether `pattern` has no magic characters, so that it matches only itself.
 #[must_use]
+#[inline]
 pub fn is_plain(pattern: &[u8]) -> bool {
     !pattern.iter().any(|b| {
         matches!(
@@ -69,5 +70,8 @@ pub fn is_plain(pattern: &[u8]) -> bool {
 /// Where `needle` first occurs in `text`.
 #[must_use]
 pub fn find_plain(text: &[u8], needle: &[u8]) -> Option<usize> {
-    memchr::memmem::find(text, needle)
+    match needle {
+        &[byte] => memchr::memchr(byte, text),
+        _ => memchr::memmem::find(text, needle),
+    }
 }

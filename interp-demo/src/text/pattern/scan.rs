@@ -47,7 +47,13 @@ impl Scan {
     ) -> Result<Option<(usize, usize)>, PatternError> {
         while !self.finished && self.at <= size {
             self.finished = self.anchored;
-            let start = self.at;
+            let mut start = self.at;
+            if !self.anchored {
+                match matcher.candidate(start)? {
+                    Some(candidate) => start = candidate,
+                    None => break,
+                }
+            }
             if let Some(end) = matcher.match_at(start)?
                 && self.last_end != Some(end)
             {

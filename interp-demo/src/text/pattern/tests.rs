@@ -199,4 +199,18 @@ proptest! {
             }
         }
     }
+
+    /// A search passes over places by their first character only where an attempt would have found nothing, and neither hides
+    /// nor finds faults of the pattern.
+    #[test]
+    fn candidates_miss_nothing(text in "[ab%(1]{0,12}", pattern in "[ab.%\\[\\]^$()*+?bf1-]{0,14}") {
+        let mut matcher = Matcher::new(text.as_bytes(), pattern.as_bytes());
+        let everywhere = (0..=text.len()).find_map(|start| match matcher.match_at(start) {
+            Ok(end) => end.map(|end| Ok((start, end))),
+            Err(error) => Some(Err(error)),
+        });
+        let mut matcher = Matcher::new(text.as_bytes(), pattern.as_bytes());
+        let found = Scan::new(0, false).next_match(&mut matcher, text.len());
+        prop_assert_eq!(found.transpose(), everywhere);
+    }
 }
