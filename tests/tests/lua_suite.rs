@@ -123,8 +123,30 @@ fn fetch() -> Option<PathBuf> {
     unpacked.success().then_some(tests)
 }
 
+/// Where `gc` expects that no cycle ends between the entry of a weak table and the next line, whose value nothing else holds. A whole
+/// cycle is what one zealous step in four is, so that this holds in about every second run.
+const LUCK: &str = "gc.lua:463: assertion failed!";
+
+/// How often `gc` may be out of luck.
+const ATTEMPTS: usize = 16;
+
 /// Runs a file. The error is what it said last.
 fn run_file(folder: &Path, file: &str, way: Way) -> Result<(), String> {
+    let is_bad_luck = |outcome: &Result<(), String>| {
+        let message = outcome.as_ref().err();
+        way == Way::Zeal && message.is_some_and(|message| message.contains(LUCK))
+    };
+    let mut outcome = run_once(folder, file, way);
+    for _ in 1..ATTEMPTS {
+        if !is_bad_luck(&outcome) {
+            break;
+        }
+        outcome = run_once(folder, file, way);
+    }
+    outcome
+}
+
+fn run_once(folder: &Path, file: &str, way: Way) -> Result<(), String> {
     let mut command = Command::new(sleepy_lua());
     if way == Way::Zeal {
         command.arg("--zeal=1");
