@@ -220,20 +220,21 @@ fn a_watched_metatable_is_a_table_as_any_other() {
 
 #[test]
 fn a_weak_table_may_lose_its_metatable_while_it_is_cleared() {
-    // After each number of steps once, so that the mode goes in every phase.
+    // After each number of steps once, so that the mode goes in every phase, the clearing among them.
     for mode in ["incremental", "generational"] {
         check(&format!(
             "collectgarbage('{mode}')
-             for steps = 1, 60 do
+             for steps = 1, 240 do
                  local t = setmetatable({{}}, {{ __mode = 'k' }})
-                 for i = 1, 1000 do t[{{ i }}] = {{ i }} end
+                 for i = 1, 3000 do t[{{ i }}] = {{ i }} end
                  collectgarbage('step', 0)
                  for _ = 1, steps do collectgarbage('step', 1) end
                  setmetatable(t, nil)
                  collectgarbage()
+                 collectgarbage()
                  -- What was freed is used again.
                  local fresh = {{}}
-                 for i = 1, 2000 do fresh[i] = {{ i * 1.5 }} end
+                 for i = 1, 6000 do fresh[i] = {{ i * 1.5 }} end
                  for key, value in pairs(t) do assert(key[1] == value[1]) end
              end"
         ));
