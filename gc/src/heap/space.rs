@@ -255,6 +255,11 @@ impl Space {
         demand.survive.set(demand.survive.get() + swept.live);
     }
 
+    /// Whether the sweeps of late have found anything new in the space.
+    pub(super) fn is_used(&self) -> bool {
+        self.demand.grows_by.get() > 0
+    }
+
     /// Bytes of free cells that the space will need before the next sweep, and that this one has not kept yet.
     pub(super) fn needed_bytes(&self) -> usize {
         self.demand.room().saturating_mul(self.cell_bytes)

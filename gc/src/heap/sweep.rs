@@ -270,6 +270,7 @@ impl Context {
             let kept_empty = self.kept_empty_bytes.get() + counted_bytes;
             let keeps_empty = self.at_rest.get()
                 && !space.large
+                && space.is_used()
                 && fits_at_rest(kept + counted_bytes, kept_empty, self.keep_bytes.get());
             if !keeps_empty {
                 self.free_page_of(source, space, page);

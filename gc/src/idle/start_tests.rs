@@ -16,6 +16,16 @@ const LONG: WaitSpan = WaitSpan {
     started_cycle: false,
 };
 
+/// The default with prices that are easy to reckon with.
+fn policy() -> Policy {
+    Policy {
+        price_ns_per_kib: 3_000,
+        long_price_ns_per_kib: 6_000,
+        promoted_price_ns_per_kib: 8_000,
+        ..Policy::DEFAULT
+    }
+}
+
 fn hint(allocated: usize, live: usize) -> IdleHint {
     IdleHint {
         allocated_bytes_since_cycle: allocated,
@@ -45,12 +55,12 @@ fn cycle_of(
 ) {
     rule.started(kind, &before);
     let end = Progress::new(CollectionPhase::Sleeping, live, freed, true);
-    rule.stepped(&Policy::default(), &end, spent_ns, live);
+    rule.stepped(&policy(), &end, spent_ns, live);
 }
 
 /// The least allocation that starts a cycle.
 fn needed(rule: &StartRule, live: usize, wait: WaitSpan) -> usize {
-    let policy = Policy::default();
+    let policy = policy();
     let (mut no, mut yes) = (0, 1usize << 40);
     while yes - no > 1 {
         let middle = no + (yes - no) / 2;
@@ -124,7 +134,7 @@ fn nothing_allocated_starts_nothing() {
     let policy = Policy {
         start_bytes: 0,
         long_start_bytes: 0,
-        ..Policy::default()
+        ..policy()
     };
     assert!(rule.starts(&policy, &hint(0, 300 * KIB), LONG).is_none());
     assert_eq!(rule.look_again_ns(&policy, &hint(0, 300 * KIB), 0), None);
@@ -133,7 +143,7 @@ fn nothing_allocated_starts_nothing() {
 #[test]
 fn a_wait_is_looked_at_again_when_only_its_length_is_missing() {
     let rule = StartRule::default();
-    let policy = Policy::default();
+    let policy = policy();
     let some = hint(100 * KIB, 300 * KIB);
     assert!(rule.starts(&policy, &some, SHORT).is_none());
     assert_eq!(rule.look_again_ns(&policy, &some, 0), Some(50 * MS));
@@ -147,7 +157,7 @@ fn a_wait_is_looked_at_again_when_only_its_length_is_missing() {
 #[test]
 fn short_waits_and_deep_stacks_start_nothing() {
     let rule = StartRule::default();
-    let policy = Policy::default();
+    let policy = policy();
     let blink = WaitSpan {
         expected_ns: Some(10_000),
         ..SHORT
@@ -163,7 +173,7 @@ fn short_waits_and_deep_stacks_start_nothing() {
 
 #[test]
 fn a_collector_that_tells_nothing_is_asked_less_often_after_each_miss() {
-    let policy = Policy::default();
+    let policy = policy();
     let mut rule = StartRule::default();
     let mut pauses = Vec::new();
     let mut passed = 0;
@@ -201,7 +211,7 @@ fn young_hint(allocated: usize, promoted: usize, live: usize) -> IdleHint {
 
 #[test]
 fn what_has_become_old_makes_the_next_cycle_a_full_one_when_it_pays_for_it() {
-    let policy = Policy::default();
+    let policy = policy();
     let mut rule = StartRule::default();
     cycle(&mut rule, hint(MIB, 20 * MIB), 3 * MS, MIB, 20 * MIB);
     let kind = |rule: &StartRule, allocated, promoted, wait| {
@@ -222,7 +232,7 @@ fn what_has_become_old_makes_the_next_cycle_a_full_one_when_it_pays_for_it() {
 
 #[test]
 fn old_objects_that_live_are_looked_at_less_and_less_often() {
-    let policy = Policy::default();
+    let policy = policy();
     let mut rule = StartRule::default();
     let needed = |rule: &StartRule| {
         let is_full = |promoted: &usize| {
@@ -246,7 +256,7 @@ fn old_objects_that_live_are_looked_at_less_and_less_often() {
 /// wanders; a cycle costs a fixed time for each live KiB.
 #[test]
 fn idle_work_stays_under_its_cap_re_arms_and_falls_silent() {
-    let policy = Policy::default();
+    let policy = policy();
     for seed in 1..=50u64 {
         let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut below = |n: u64| {
@@ -299,7 +309,7 @@ fn idle_work_stays_under_its_cap_re_arms_and_falls_silent() {
 /// A cache of documents: half of what a program allocates beside 10 MiB dies young, and the other half when it is old.
 #[test]
 fn a_program_whose_garbage_is_old_gets_full_cycles_and_pays_for_them_by_what_it_allocates() {
-    let policy = Policy::default();
+    let policy = policy();
     let mut rule = StartRule::default();
     let (live, full_ns, young_ns) = (10 * MIB, 4 * MS, MS);
     let (mut since, mut old, mut young_next) = (0, 0, true);
@@ -342,7 +352,7 @@ fn a_program_whose_garbage_is_old_gets_full_cycles_and_pays_for_them_by_what_it_
 
 #[test]
 fn cycles_that_allocation_starts_are_learnt_from_and_never_held_against_waits() {
-    let policy = Policy::default();
+    let policy = policy();
     let mut rule = StartRule::default();
     for _ in 0..10 {
         rule.forced(&hint(MIB, 20 * MIB));
