@@ -202,7 +202,11 @@ impl StartRule {
         let paid_for_bytes = cost_ns.saturating_mul(1024) / ns_per_kib.max(1);
         // One miss may be the program's start, or a heap that has just grown: it is forgiven.
         let backoff = misses.saturating_sub(1);
-        ((floor_bytes as u64).max(paid_for_bytes) << backoff).max(1)
+        let times = 1_u64.checked_shl(backoff).unwrap_or(u64::MAX);
+        (floor_bytes as u64)
+            .max(paid_for_bytes)
+            .saturating_mul(times)
+            .max(1)
     }
 
     /// What a cycle would cost with this much alive.

@@ -361,3 +361,20 @@ fn cycles_that_allocation_starts_are_learnt_from_and_never_held_against_waits() 
     }
     assert_eq!(needed(&rule, 20 * MIB, SHORT), 1_000 * KIB);
 }
+
+#[test]
+fn a_floor_that_nothing_reaches_stays_out_of_reach_after_misses() {
+    let mut rule = StartRule::default();
+    for _ in 0..5 {
+        cycle(&mut rule, hint(MIB, 20 * MIB), MS, 0, 20 * MIB);
+    }
+    let never = Policy {
+        start_bytes: 1 << 62,
+        long_start_bytes: 1 << 62,
+        promoted_start_bytes: 1 << 62,
+        ..policy()
+    };
+    for wait in [SHORT, LONG] {
+        assert_eq!(rule.starts(&never, &hint(1 << 40, 20 * MIB), wait), None);
+    }
+}
