@@ -263,7 +263,8 @@ fn what_a_busy_hour_took_comes_back_in_a_quiet_minute() {
         "{} MiB are committed",
         stats().committed_bytes / MIB
     );
-    assert!(stats().purged_bytes > 10 * MIB);
+    // What was committed before may have been free, and not given back yet.
+    assert!(eventually(|| stats().purged_bytes > 10 * MIB));
     assert!(tables.iter().all(|table| table.len() == 500));
     drop(tables);
     drop(pool);
