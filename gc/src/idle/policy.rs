@@ -98,7 +98,7 @@ impl Policy {
         long_start_bytes: 16 << 10,
         long_price_ns_per_kib: 10_000,
         promoted_start_bytes: 64 << 10,
-        promoted_price_ns_per_kib: 12_000,
+        promoted_price_ns_per_kib: 8_000,
         min_wait: Duration::from_micros(50),
         deep_frames: 200,
         busy_price_percent: 25,
