@@ -44,6 +44,16 @@ pub(super) enum Kind {
     Full,
 }
 
+impl Kind {
+    /// That of the cycle that starts next, if nobody asks for a full one.
+    fn next(hint: &IdleHint) -> Self {
+        match hint.young_next {
+            true => Self::Young,
+            false => Self::Full,
+        }
+    }
+}
+
 /// The history of cycles and the decision to start one.
 #[derive(Debug, Default)]
 pub(super) struct StartRule {
@@ -136,11 +146,7 @@ impl StartRule {
         if deep && !long {
             return None;
         }
-        let next = if hint.young_next {
-            Kind::Young
-        } else {
-            Kind::Full
-        };
+        let next = Kind::next(hint);
         let is_due = |kind: Kind, new_bytes: usize| {
             let [ordinary, in_long] = self.needed_bytes(policy, kind, hint.live_bytes);
             new_bytes as u64 >= if long { in_long } else { ordinary }
@@ -234,12 +240,7 @@ impl StartRule {
 
     /// Allocation has started a cycle.
     pub(super) fn forced(&mut self, hint: &IdleHint) {
-        let kind = if hint.young_next {
-            Kind::Young
-        } else {
-            Kind::Full
-        };
-        self.begin(kind, hint, false);
+        self.begin(Kind::next(hint), hint, false);
     }
 
     fn begin(&mut self, kind: Kind, before: &IdleHint, in_wait: bool) {

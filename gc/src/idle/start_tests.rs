@@ -36,12 +36,7 @@ fn hint(allocated: usize, live: usize) -> IdleHint {
 
 /// A whole cycle that a wait started.
 fn cycle(rule: &mut StartRule, before: IdleHint, spent_ns: u64, freed: usize, live: usize) {
-    let kind = if before.young_next {
-        Kind::Young
-    } else {
-        Kind::Full
-    };
-    cycle_of(rule, kind, before, spent_ns, freed, live);
+    cycle_of(rule, Kind::next(&before), before, spent_ns, freed, live);
 }
 
 /// The same, of a kind.

@@ -166,7 +166,7 @@ pub(super) enum Unread<'gc> {
     NoMemory(Error<'gc>),
 }
 
-/// Reads a source file, without its first line if that begins with `#`..
+/// Reads a source file, without its first line if that begins with `#`.
 pub(super) fn read_source<'gc>(
     ctx: Ctx<'gc>,
     path: Option<&[u8]>,

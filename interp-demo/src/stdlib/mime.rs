@@ -64,11 +64,15 @@ fn filter<'gc>(
         return call.ret(&[Value::Nil, Value::Nil]);
     };
     let (mut rest, mut out) = (Rest::default(), Buffer::new());
-    out.make_room(call.ctx, most_bytes(call, first))?;
-    for piece in first.as_bytes().chunks(PIECE_BYTES) {
-        call.ctx.look()?;
-        step(piece, &mut rest, &mut out);
-    }
+    let mut take = |call: &Call<'gc>, text: LuaStr<'gc>, rest: &mut Rest, out: &mut Buffer| {
+        out.make_room(call.ctx, most_bytes(call, text))?;
+        for piece in text.as_bytes().chunks(PIECE_BYTES) {
+            call.ctx.look()?;
+            step(piece, rest, out);
+        }
+        Ok(())
+    };
+    take(call, first, &mut rest, &mut out)?;
     let Some(second) = call.opt_str(1)? else {
         end(&mut rest, &mut out);
         let made = match out.is_empty() {
@@ -77,11 +81,7 @@ fn filter<'gc>(
         };
         return call.ret(&[made, Value::Nil]);
     };
-    out.make_room(call.ctx, most_bytes(call, second))?;
-    for piece in second.as_bytes().chunks(PIECE_BYTES) {
-        call.ctx.look()?;
-        step(piece, &mut rest, &mut out);
-    }
+    take(call, second, &mut rest, &mut out)?;
     let (made, left) = (call.ctx.try_string(&out)?, call.ctx.string(rest.bytes()));
     call.ret(&[made, left])
 }

@@ -10,6 +10,16 @@ use super::state::Ctx;
 /// Makes room for so many bytes in a buffer, or says that there is none: for who has no [`Ctx`].
 pub type MakeRoom<'a> = &'a mut dyn FnMut(&mut Buffer, usize) -> bool;
 
+/// Room that counts against the limit.
+pub fn counted(ctx: Ctx<'_>) -> impl FnMut(&mut Buffer, usize) -> bool {
+    move |buffer, more| buffer.try_make_room(ctx, more)
+}
+
+/// Room that does not count until the next time that room is made: for the host's own streams.
+pub fn uncounted(buffer: &mut Buffer, more: usize) -> bool {
+    buffer.bytes.try_reserve(more).is_ok()
+}
+
 /// Buffers of so many bytes need not be counted: a native has a few at most.
 const SMALL_BYTES: usize = 16 << 10;
 
@@ -137,12 +147,6 @@ impl Buffer {
                 self.reserved.is_some()
             }
         }
-    }
-
-    /// Makes room for `more` bytes that do not count until the next time that room is made: for the host's own streams.
-    #[must_use]
-    pub fn try_make_room_uncounted(&mut self, more: usize) -> bool {
-        self.bytes.try_reserve(more).is_ok()
     }
 
     /// Gives the storage back.

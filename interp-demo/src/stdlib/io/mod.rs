@@ -27,7 +27,7 @@ use std::sync::LazyLock;
 
 use self::stream::{Access, Buffering, Shared, Stream};
 use super::{Functions, register};
-use crate::vm::buffer::Buffer;
+use crate::vm::buffer::{Buffer, counted, uncounted};
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::state::Ctx;
 
@@ -113,8 +113,7 @@ fn standard(fd: &impl AsFd, access: Access, buffering: Buffering) -> Shared {
 /// Writes to standard output, as `print` does.
 pub fn print(ctx: Ctx<'_>, text: &[u8]) {
     // `print` has no way to tell of a failure.
-    let mut room = |buffer: &mut Buffer, more| buffer.try_make_room(ctx, more);
-    let _ = STDOUT.lock().write(text, &mut room);
+    let _ = STDOUT.lock().write(text, &mut counted(ctx));
 }
 
 /// Returns nothing, once standard output has taken all: a line that was printed can be read, whatever the program does next.
@@ -189,13 +188,9 @@ pub(super) fn read_file(ctx: Ctx<'_>, name: &[u8]) -> io::Result<Buffer> {
 }
 
 fn read_to_end(ctx: Ctx<'_>, stream: &mut Stream) -> io::Result<Buffer> {
-    let mut room = |buffer: &mut Buffer, more| buffer.try_make_room(ctx, more);
+    let mut room = counted(ctx);
     while stream.fill_waiting(&mut room)? == stream::Fill::Data {}
     Ok(stream.take_input())
-}
-
-fn uncounted(buffer: &mut Buffer, more: usize) -> bool {
-    buffer.try_make_room_uncounted(more)
 }
 
 /// A path as Lua programs write it: any bytes.

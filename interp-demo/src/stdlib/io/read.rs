@@ -8,7 +8,7 @@ use super::numeral::{self, Scanned};
 use super::stream::{Fill, Shared, Stream};
 use super::{DEFAULT_INPUT, flush_stdout, handle, lines};
 use crate::text::number::{self, Number};
-use crate::vm::buffer::Buffer;
+use crate::vm::buffer::counted;
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::state::Ctx;
@@ -158,9 +158,8 @@ fn read_one<'gc>(
 /// Reads more; a file may have no end, so the program may be stopped here.
 fn fill<'gc>(ctx: Ctx<'gc>, stream: &mut Stream, wanted: usize) -> Result<Fill, Failure<'gc>> {
     ctx.look().map_err(Failure::Lua)?;
-    let mut room = |buffer: &mut Buffer, more| buffer.try_make_room(ctx, more);
     stream
-        .fill(wanted, &mut room)
+        .fill(wanted, &mut counted(ctx))
         .map_err(|error| match error.kind() {
             io::ErrorKind::OutOfMemory => Failure::Lua(ctx.out_of_memory()),
             _ => Failure::System(error),

@@ -498,22 +498,19 @@ fn bad_descriptor() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vm::buffer::uncounted;
 
     const BOTH: Access = Access {
         read: true,
         write: true,
     };
 
-    fn freely(buffer: &mut Buffer, more: usize) -> bool {
-        buffer.try_make_room_uncounted(more)
-    }
-
     fn scratch() -> Stream {
         Stream::new(tempfile::tempfile().unwrap(), BOTH)
     }
 
     fn read_all(stream: &mut Stream) -> Vec<u8> {
-        while stream.fill(usize::MAX, &mut freely).unwrap() == Fill::Data {}
+        while stream.fill(usize::MAX, &mut uncounted).unwrap() == Fill::Data {}
         let all = stream.unread().to_vec();
         stream.consume(all.len());
         all
@@ -522,25 +519,25 @@ mod tests {
     #[test]
     fn lines() {
         let mut stream = scratch();
-        stream.write(b"one\ntwo", &mut freely).unwrap();
+        stream.write(b"one\ntwo", &mut uncounted).unwrap();
         stream.seek(SeekFrom::Start(0)).unwrap();
         assert_eq!(stream.line_end(), None);
-        assert_eq!(stream.fill(usize::MAX, &mut freely).unwrap(), Fill::Data);
+        assert_eq!(stream.fill(usize::MAX, &mut uncounted).unwrap(), Fill::Data);
         assert_eq!(stream.line_end(), Some(4));
         stream.consume(4);
         assert_eq!(stream.line_end(), None);
         assert_eq!(stream.unread(), b"two");
-        assert_eq!(stream.fill(usize::MAX, &mut freely).unwrap(), Fill::End);
+        assert_eq!(stream.fill(usize::MAX, &mut uncounted).unwrap(), Fill::End);
     }
 
     #[test]
     fn reading_and_writing_share_the_position() {
         let mut stream = scratch();
-        stream.write(b"abcdef", &mut freely).unwrap();
+        stream.write(b"abcdef", &mut uncounted).unwrap();
         stream.seek(SeekFrom::Start(0)).unwrap();
-        stream.fill(usize::MAX, &mut freely).unwrap();
+        stream.fill(usize::MAX, &mut uncounted).unwrap();
         stream.consume(2);
-        stream.write(b"XY", &mut freely).unwrap();
+        stream.write(b"XY", &mut uncounted).unwrap();
         assert_eq!(stream.seek(SeekFrom::Current(0)).unwrap(), 4);
         assert_eq!(read_all(&mut stream), b"ef");
         stream.seek(SeekFrom::Start(0)).unwrap();
@@ -552,18 +549,18 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let size = || std::fs::metadata(file.path()).unwrap().len();
         let mut stream = Stream::new(file.reopen().unwrap(), BOTH);
-        stream.write(b"a", &mut freely).unwrap();
+        stream.write(b"a", &mut uncounted).unwrap();
         assert_eq!(size(), 0);
         stream.set_buffering(Buffering::Line, None);
-        stream.write(b"b", &mut freely).unwrap();
+        stream.write(b"b", &mut uncounted).unwrap();
         assert_eq!(size(), 0);
-        stream.write(b"c\n", &mut freely).unwrap();
+        stream.write(b"c\n", &mut uncounted).unwrap();
         assert_eq!(size(), 4);
         stream.set_buffering(Buffering::No, None);
-        stream.write(b"d", &mut freely).unwrap();
+        stream.write(b"d", &mut uncounted).unwrap();
         assert_eq!(size(), 5);
         stream.set_buffering(Buffering::Full, None);
-        stream.write(b"e", &mut freely).unwrap();
+        stream.write(b"e", &mut uncounted).unwrap();
         let shared = stream.share();
         flush_all();
         assert_eq!(size(), 6);
@@ -574,11 +571,11 @@ mod tests {
     fn an_empty_pipe_has_to_wait() {
         let (reader, mut writer) = std::io::pipe().unwrap();
         let mut stream = Stream::new(File::from(std::os::fd::OwnedFd::from(reader)), BOTH);
-        assert_eq!(stream.fill(usize::MAX, &mut freely).unwrap(), Fill::Wait);
+        assert_eq!(stream.fill(usize::MAX, &mut uncounted).unwrap(), Fill::Wait);
         writer.write_all(b"x").unwrap();
-        assert_eq!(stream.fill(usize::MAX, &mut freely).unwrap(), Fill::Data);
+        assert_eq!(stream.fill(usize::MAX, &mut uncounted).unwrap(), Fill::Data);
         drop(writer);
-        assert_eq!(stream.fill(usize::MAX, &mut freely).unwrap(), Fill::End);
+        assert_eq!(stream.fill(usize::MAX, &mut uncounted).unwrap(), Fill::End);
     }
 
     #[test]
@@ -586,7 +583,7 @@ mod tests {
         let (mut reader, writer) = std::io::pipe().unwrap();
         let mut stream = Stream::new(File::from(std::os::fd::OwnedFd::from(writer)), BOTH);
         let all: Vec<u8> = (0..1 << 20).map(|i| (i % 251) as u8).collect();
-        stream.write(&all, &mut freely).unwrap();
+        stream.write(&all, &mut uncounted).unwrap();
         assert!(stream.is_backed_up() && !stream.give_out().unwrap());
         let mut got = vec![0; all.len()];
         let mut count = 0;
@@ -595,7 +592,7 @@ mod tests {
             stream.give_out().unwrap();
         }
         assert!(got == all && !stream.is_backed_up());
-        stream.write(&all, &mut freely).unwrap();
+        stream.write(&all, &mut uncounted).unwrap();
         drop(reader);
         assert_eq!(
             stream.give_out().unwrap_err().kind(),
@@ -615,12 +612,15 @@ mod tests {
             },
         );
         assert_eq!(
-            stream.write(b"x", &mut freely).unwrap_err().raw_os_error(),
+            stream
+                .write(b"x", &mut uncounted)
+                .unwrap_err()
+                .raw_os_error(),
             Some(9)
         );
         assert_eq!(
             stream
-                .fill(usize::MAX, &mut freely)
+                .fill(usize::MAX, &mut uncounted)
                 .unwrap_err()
                 .raw_os_error(),
             Some(9)

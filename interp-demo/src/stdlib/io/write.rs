@@ -6,7 +6,7 @@ use super::stream::Shared;
 use super::{DEFAULT_OUTPUT, handle};
 use crate::text::format::{self, Spec};
 use crate::text::number;
-use crate::vm::buffer::Buffer;
+use crate::vm::buffer::counted;
 use crate::vm::native::{Call, NativeFn, NativeResult};
 use crate::vm::suspend::Suspend;
 use crate::vm::value::Value;
@@ -35,7 +35,7 @@ fn write_values<'gc>(
     first: usize,
 ) -> Result<std::io::Result<()>, crate::vm::error::Error<'gc>> {
     let ctx = call.ctx;
-    let mut room = |buffer: &mut Buffer, more| buffer.try_make_room(ctx, more);
+    let mut room = counted(ctx);
     let mut stream = stream.lock();
     let mut outcome = Ok(());
     for slot in first..call.len() {

@@ -145,16 +145,13 @@ pub fn without_returns(line: &[u8]) -> Cow<'_, [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn freely(buffer: &mut Buffer, more: usize) -> bool {
-        buffer.try_make_room_uncounted(more)
-    }
+    use crate::vm::buffer::uncounted;
 
     fn receive(buffer: &mut RecvBuffer, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() {
             let count = buffer
-                .fill(1, &mut freely, |room| {
+                .fill(1, &mut uncounted, |room| {
                     let count = room.len().min(rest.len()).min(3);
                     room[..count].copy_from_slice(&rest[..count]);
                     Ok(count)
@@ -235,7 +232,7 @@ mod tests {
             Found::Needs(usize::MAX)
         );
         buffer
-            .fill(usize::MAX, &mut freely, |room| Ok(room.len().min(1)))
+            .fill(usize::MAX, &mut uncounted, |room| Ok(room.len().min(1)))
             .unwrap();
         assert!(buffer.storage.len() <= 2 * KEEP_BYTES);
     }
@@ -246,7 +243,11 @@ mod tests {
         receive(&mut buffer, b"abc");
         assert!(
             buffer
-                .fill(10, &mut freely, |_| Err(io::ErrorKind::WouldBlock.into()))
+                .fill(
+                    10,
+                    &mut uncounted,
+                    |_| Err(io::ErrorKind::WouldBlock.into())
+                )
                 .is_err()
         );
         assert_eq!(buffer.bytes(), b"abc");

@@ -143,12 +143,11 @@ fn rep<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
     if count > 1 {
         result.extend_from_slice(separator);
     }
-    let turn = result.len().max(1);
     // What is there is a whole number of turns, and so is what is appended.
+    let turn = result.len().max(1);
+    let turns = (MOST_COPIED_BYTES / turn).max(1) * turn;
     while result.len() < bytes {
         call.ctx.look()?;
-        // A multiple of what is there at first, as that is a whole number of turns.
-        let turns = (MOST_COPIED_BYTES / turn).max(1) * turn;
         let more = result.len().min(bytes - result.len()).min(turns);
         result.extend_from_within(..more);
     }

@@ -45,6 +45,8 @@ pub struct Matcher<'s, 'p> {
     subject: &'s [u8],
     pattern: &'p [u8],
     captures: SmallVec<[Capture; MAX_CAPTURES]>,
+    /// What [`Matcher::find_lead`] has found, once a search has asked.
+    lead: Option<Option<(usize, usize)>>,
     depth: u32,
     /// Asked now and then whether to give up.
     stop: Option<&'p dyn Fn() -> bool>,
@@ -60,6 +62,7 @@ impl<'s, 'p> Matcher<'s, 'p> {
             subject,
             pattern,
             captures: SmallVec::new(),
+            lead: None,
             depth: 0,
             stop: None,
             left: STEPS,
@@ -111,7 +114,11 @@ impl<'s, 'p> Matcher<'s, 'p> {
     /// When the search was stopped.
     #[inline]
     pub fn candidate(&mut self, start: usize) -> Result<Option<usize>, PatternError> {
-        let Some((p, end)) = self.lead() else {
+        let lead = match self.lead {
+            Some(lead) => lead,
+            None => *self.lead.insert(self.find_lead()),
+        };
+        let Some((p, end)) = lead else {
             return Ok(Some(start));
         };
         let rest = &self.subject[start..];
@@ -133,7 +140,7 @@ impl<'s, 'p> Matcher<'s, 'p> {
 
     /// Where the item begins and ends that the first character of any match belongs to. `None`: there need not be one, or
     /// nothing simple tells, as with a malformed pattern.
-    fn lead(&self) -> Option<(usize, usize)> {
+    fn find_lead(&self) -> Option<(usize, usize)> {
         let opened = self.pattern.iter().take_while(|&&byte| byte == b'(');
         let p = opened.count();
         let first = *self.pattern.get(p)?;

@@ -541,12 +541,12 @@ impl<'gc> Table<'gc> {
         let body = self.body();
         let buffer = body.buffer();
         if !body.node(at).has_value() && !value.is_nil() {
+            self.note_new_key(ctx, key);
             if body.would_hide(at, key) {
                 return self.insert_anew(ctx, key, value);
             }
             // The key was not kept alive while there was no value.
             buffer.shade_in(ctx.mc, &key);
-            self.note_new_key(ctx, key);
         }
         buffer.shade_in(ctx.mc, &value);
         body.change_node(at, |node| node.set_value(value));

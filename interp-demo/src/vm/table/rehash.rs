@@ -159,14 +159,14 @@ impl<'gc> Table<'gc> {
         value: Value<'gc>,
     ) -> Result<(), Error<'gc>> {
         self.note_new_key(ctx, key);
-        self.end_traversals();
         if self.body().put(ctx, key, value) {
+            self.end_traversals();
             return Ok(());
         }
         self.insert_anew(ctx, key, value)
     }
 
-    /// Puts a key into the table, which is laid out anew for it.
+    /// Puts a key, which was noted as new, into the table, which is laid out anew for it.
     #[cold]
     pub(super) fn insert_anew(
         self,
@@ -174,7 +174,6 @@ impl<'gc> Table<'gc> {
         key: Value<'gc>,
         value: Value<'gc>,
     ) -> Result<(), Error<'gc>> {
-        self.note_new_key(ctx, key);
         self.end_traversals();
         self.rehash(ctx, key)?;
         self.body().put_again(ctx, key, value);

@@ -9,7 +9,7 @@ use super::super::buffer::{Found, Pattern, without_returns};
 use super::super::endpoint::{Endpoint, Role};
 use super::super::message;
 use super::{Tcp, this, this_as, wait_for};
-use crate::vm::buffer::Buffer;
+use crate::vm::buffer::{Buffer, counted};
 use crate::vm::error::Error;
 use crate::vm::native::{Call, NativeResult};
 use crate::vm::state::Ctx;
@@ -70,8 +70,7 @@ fn receive_now<'gc>(call: &mut Call<'gc>) -> NativeResult<'gc> {
             }
             Found::Needs(bytes) => bytes,
         };
-        let mut room = |buffer: &mut Buffer, more| buffer.try_make_room(ctx, more);
-        match endpoint.read_some(missing, &mut room) {
+        match endpoint.read_some(missing, &mut counted(ctx)) {
             Ok(0) if pattern == Pattern::All && !endpoint.buffer.is_empty() => {
                 let take = endpoint.buffer.bytes().len();
                 return received(call, tcp, pattern, prefix, take, 0);
